@@ -1,0 +1,19 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Keys of requests, and the lock that makes a duplicate wait for the first.
+
+-- Waits no longer than lock_timeout.
+-- name: wait(lock_number) :exec
+SELECT pg_advisory_xact_lock(:lock_number::bigint);
+
+-- name: find(api_key_id, key) :maybe
+SELECT k.fingerprint, k.kept
+  FROM idempotency_key k
+ WHERE k.api_key_id = :api_key_id::bigint AND k.key = :key
+ UNION ALL
+SELECT r.fingerprint, NULL
+  FROM reservation r
+ WHERE r.api_key_id = :api_key_id::bigint AND r.idempotency_key = :key;
+
+-- name: keep(api_key_id, key, fingerprint, kept) :exec
+INSERT INTO idempotency_key (api_key_id, key, fingerprint, kept)
+VALUES (:api_key_id::bigint, :key, :fingerprint::bytea, :kept);

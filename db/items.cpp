@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/items.hpp"
+
+#include "sql/items.hpp"
+
+namespace holdfast::db::items {
+
+namespace {
+
+struct columns {
+    explicit columns(std::span<row const> rows)
+    {
+        for (auto const& r : rows) {
+            skus.push_back(r.sku);
+            names.push_back(r.name);
+            on_sales.push_back(to_text(r.on_sale));
+            sale_starts.push_back(r.sale_starts_at);
+            sale_ends.push_back(r.sale_ends_at);
+            maxima.push_back(r.max_per_customer);
+            lows.push_back(r.low_stock_at);
+            strategies.push_back(r.strategy);
+        }
+    }
+
+    std::vector<std::string> skus, on_sales;
+    std::vector<std::optional<std::string>> names, strategies;
+    std::vector<std::optional<timestamp>> sale_starts, sale_ends;
+    std::vector<std::optional<units>> maxima, lows;
+};
+
+// A pattern for ILIKE that finds the text itself anywhere.
+std::string containing(std::string_view part)
+{
+    std::string pattern = "%";
+    for (auto const c : part) {
+        if (c == '%' || c == '_' || c == '\\')
+            pattern += '\\';
+        pattern += c;
+    }
+    return pattern + '%';
+}
+
+} // namespace
+
+std::vector<row> by_skus(transaction& tx, std::vector<std::string> const& skus)
+{
+    return tx.many<row>(sql::items::by_skus, skus);
+}
+
+std::vector<row> lock(transaction& tx, std::vector<std::string> const& skus)
+{
+    return tx.many<row>(sql::items::lock, skus);
+}
+
+std::int64_t insert(transaction& tx, std::span<row const> rows)
+{
+    columns const c(rows);
+    return tx.exec(sql::items::insert, c.skus, c.names, c.on_sales, c.sale_starts, c.sale_ends,
+                   c.maxima, c.lows, c.strategies);
+}
+
+void update(transaction& tx, std::span<row const> rows)
+{
+    columns const c(rows);
+    tx.exec(sql::items::update, c.skus, c.names, c.on_sales, c.sale_starts, c.sale_ends, c.maxima,
+            c.lows, c.strategies);
+}
+
+std::vector<row> list(transaction& tx, filter const& f)
+{
+    auto const pattern = f.part ? std::optional(containing(*f.part)) : std::nullopt;
+    return tx.many<row>(sql::items::list, pattern, f.only_low, f.after, f.limit);
+}
+
+bool is_empty(transaction& tx)
+{
+    return tx.one<bool>(sql::items::is_empty);
+}
+
+} // namespace holdfast::db::items

@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Items and their settings.
+
+-- name: by_skus(skus) :many
+SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy
+  FROM item
+ WHERE sku = ANY (:skus::text[])
+ ORDER BY sku;
+
+-- name: lock(skus) :many
+SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy
+  FROM item
+ WHERE sku = ANY (:skus::text[])
+ ORDER BY sku
+   FOR NO KEY UPDATE;
+
+-- name: insert(skus, names, on_sales, sale_starts, sale_ends, maxima, lows, strategies) :exec
+INSERT INTO item (sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at,
+                  strategy)
+SELECT *
+  FROM unnest(:skus::text[], :names::text[], :on_sales::boolean[], :sale_starts::timestamptz[],
+              :sale_ends::timestamptz[], :maxima::bigint[], :lows::bigint[], :strategies::text[])
+       AS n(sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at,
+            strategy)
+ ORDER BY n.sku
+    ON CONFLICT (sku) DO NOTHING;
+
+-- name: update(skus, names, on_sales, sale_starts, sale_ends, maxima, lows, strategies) :exec
+UPDATE item i
+   SET name             = n.name,
+       on_sale          = n.on_sale,
+       sale_starts_at   = n.sale_starts_at,
+       sale_ends_at     = n.sale_ends_at,
+       max_per_customer = n.max_per_customer,
+       low_stock_at     = n.low_stock_at,
+       strategy         = n.strategy,
+       updated_at       = now()
+  FROM unnest(:skus::text[], :names::text[], :on_sales::boolean[], :sale_starts::timestamptz[],
+              :sale_ends::timestamptz[], :maxima::bigint[], :lows::bigint[], :strategies::text[])
+       AS n(sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at,
+            strategy)
+ WHERE i.sku = n.sku;
+
+-- name: list(pattern, only_low, after, row_count) :many
+SELECT i.sku, i.name, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_customer,
+       i.low_stock_at, i.strategy
+  FROM item i
+ WHERE i.sku > :after
+   AND (:pattern::text IS NULL OR i.sku ILIKE :pattern OR i.name ILIKE :pattern)
+   AND (NOT :only_low::boolean
+        OR i.low_stock_at >= (SELECT COALESCE(sum(GREATEST(0, l.on_hand - l.reserved + COALESCE(
+                                         (SELECT sum(h.quantity)
+                                            FROM reservation_line h
+                                           WHERE h.sku = l.sku AND h.location = l.location
+                                             AND h.held_until <= now()), 0))), 0)
+                                FROM stock_level l
+                               WHERE l.sku = i.sku))
+ ORDER BY i.sku
+ LIMIT :row_count::bigint;
+
+-- name: is_empty() :one
+SELECT NOT EXISTS (SELECT FROM item);

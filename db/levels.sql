@@ -1,0 +1,54 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Stock levels: the rows everything else is guarded by. Always locked by (sku, location) in byte order.
+
+-- name: lock(skus, locations) :many
+SELECT l.sku, l.location, l.on_hand, l.reserved, l.version
+  FROM stock_level l
+ WHERE (l.sku, l.location) IN (SELECT w.sku, w.location
+                                 FROM unnest(:skus::text[], :locations::text[]) AS w(sku, location))
+ ORDER BY l.sku, l.location
+   FOR UPDATE OF l;
+
+-- name: write(skus, locations, on_hands, reserveds, versions, may_be_short) :exec
+UPDATE stock_level l
+   SET on_hand  = n.on_hand,
+       reserved = n.reserved,
+       version  = n.version,
+       shortage = CASE WHEN n.may_be_short THEN GREATEST(0, n.reserved - n.on_hand)
+                       ELSE LEAST(l.shortage, GREATEST(0, n.reserved - n.on_hand)) END
+  FROM unnest(:skus::text[], :locations::text[], :on_hands::bigint[], :reserveds::bigint[],
+              :versions::bigint[], :may_be_short::boolean[])
+       AS n(sku, location, on_hand, reserved, version, may_be_short)
+ WHERE l.sku = n.sku AND l.location = n.location;
+
+-- name: create(skus, locations) :exec
+INSERT INTO stock_level (sku, location)
+SELECT n.sku, n.location
+  FROM unnest(:skus::text[], :locations::text[]) AS n(sku, location)
+ ORDER BY n.sku, n.location
+    ON CONFLICT DO NOTHING;
+
+-- name: free(skus, locations) :many
+SELECT w.sku,
+       w.location,
+       COALESCE(l.on_hand - l.reserved, 0),
+       COALESCE((SELECT sum(h.quantity)
+                   FROM reservation_line h
+                  WHERE h.sku = w.sku AND h.location = w.location
+                    AND h.held_until <= now()), 0)::bigint
+  FROM unnest(:skus::text[], :locations::text[]) WITH ORDINALITY AS w(sku, location, place)
+  LEFT JOIN stock_level l ON l.sku = w.sku AND l.location = w.location
+ ORDER BY w.place;
+
+-- name: of_items(skus) :many
+SELECT l.sku,
+       l.location,
+       l.on_hand,
+       l.reserved - COALESCE((SELECT sum(h.quantity)
+                                FROM reservation_line h
+                               WHERE h.sku = l.sku AND h.location = l.location
+                                 AND h.held_until <= now()), 0)::bigint,
+       l.version
+  FROM stock_level l
+ WHERE l.sku = ANY (:skus::text[])
+ ORDER BY l.sku, l.location;

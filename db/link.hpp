@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session that is made when it is needed and made anew after a fault. Owned by one thread.
+#pragma once
+
+#include "db/session.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace holdfast::db {
+
+class link {
+public:
+    explicit link(session_options options) : options_(std::move(options)) {}
+
+    // Connects when there is no usable session. Throws db::error (unavailable).
+    [[nodiscard]] db::session& session();
+
+    // Forgets the session; the next use makes a new one.
+    void drop() noexcept { session_.reset(); }
+
+    [[nodiscard]] bool is_connected() const noexcept { return session_ != nullptr; }
+    [[nodiscard]] session_options const& options() const noexcept { return options_; }
+
+private:
+    session_options options_;
+    std::unique_ptr<db::session> session_;
+};
+
+} // namespace holdfast::db

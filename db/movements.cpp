@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/movements.hpp"
+
+#include "sql/movements.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace holdfast::db::movements {
+
+namespace {
+
+struct entry_row {
+    std::int64_t id = 0;
+    std::string location;
+    std::int64_t version = 0;
+    std::string kind;
+    std::int64_t on_hand_delta = 0;
+    std::int64_t reserved_delta = 0;
+    std::int64_t on_hand = 0;
+    std::int64_t reserved = 0;
+    std::optional<uuid> reservation_id;
+    std::string actor;
+    std::optional<std::string> reason;
+    std::optional<std::string> note;
+    std::optional<std::string> reference;
+    timestamp at;
+};
+
+std::string_view event_type(movement_kind kind)
+{
+    switch (kind) {
+    case movement_kind::reserved: return "reservation.held";
+    case movement_kind::confirmed: return "reservation.confirmed";
+    case movement_kind::released: return "reservation.released";
+    case movement_kind::expired: return "reservation.expired";
+    case movement_kind::returned: return "reservation.returned";
+    case movement_kind::received:
+    case movement_kind::adjusted:
+    case movement_kind::counted: break;
+    }
+    return "stock.adjusted";
+}
+
+movement_kind kind_of(std::string_view name)
+{
+    auto const found = std::ranges::find(movement_kind_names, name);
+    if (found == movement_kind_names.end())
+        throw std::logic_error("unknown kind of movement in the ledger");
+    return static_cast<movement_kind>(found - movement_kind_names.begin());
+}
+
+entry to_entry(sku const& of, entry_row r)
+{
+    return {.id = r.id,
+            .movement = {.at = {of, location(std::move(r.location))},
+                         .kind = kind_of(r.kind),
+                         .on_hand_delta = r.on_hand_delta,
+                         .reserved_delta = r.reserved_delta,
+                         .after = {r.on_hand, r.reserved, r.version},
+                         .reservation_id = r.reservation_id,
+                         .by = {std::move(r.actor), std::move(r.reason), std::move(r.note),
+                                std::move(r.reference)}},
+            .at = r.at};
+}
+
+// The movements turned into columns, one array for each.
+struct columns {
+    explicit columns(std::span<movement const> movements)
+    {
+        for (auto const& m : movements) {
+            skus.push_back(m.at.sku.str());
+            locations.push_back(m.at.location.str());
+            versions.push_back(m.after.version);
+            kinds.emplace_back(to_string(m.kind));
+            on_hand_deltas.push_back(m.on_hand_delta);
+            reserved_deltas.push_back(m.reserved_delta);
+            on_hands.push_back(m.after.on_hand);
+            reserveds.push_back(m.after.reserved);
+            reservation_ids.push_back(m.reservation_id);
+            actors.push_back(m.by.actor);
+            reasons.push_back(m.by.reason);
+            notes.push_back(m.by.note);
+            references.push_back(m.by.reference);
+            event_types.emplace_back(event_type(m.kind));
+        }
+    }
+
+    std::vector<std::string> skus, locations, kinds, actors, event_types;
+    std::vector<std::int64_t> versions, on_hand_deltas, reserved_deltas, on_hands, reserveds;
+    std::vector<std::optional<uuid>> reservation_ids;
+    std::vector<std::optional<std::string>> reasons, notes, references;
+};
+
+} // namespace
+
+std::vector<receipt> append(transaction& tx, std::span<movement const> movements)
+{
+    columns const c(movements);
+    return tx.many<receipt>(sql::movements::append, c.skus, c.locations, c.versions, c.kinds,
+                            c.on_hand_deltas, c.reserved_deltas, c.on_hands, c.reserveds,
+                            c.reservation_ids, c.actors, c.reasons, c.notes, c.references,
+                            c.event_types);
+}
+
+std::vector<entry> newest(transaction& tx, sku const& of, std::optional<std::int64_t> before,
+                          std::size_t limit)
+{
+    auto rows = tx.many<entry_row>(sql::movements::newest, of,
+                                   before.value_or(std::numeric_limits<std::int64_t>::max()), limit);
+    std::vector<entry> entries;
+    entries.reserve(rows.size());
+    for (auto& r : rows)
+        entries.push_back(to_entry(of, std::move(r)));
+    return entries;
+}
+
+std::optional<entry> by_id(transaction& tx, sku const& of, std::int64_t id)
+{
+    auto row = tx.maybe<entry_row>(sql::movements::by_id, of, id);
+    if (!row)
+        return std::nullopt;
+    return to_entry(of, std::move(*row));
+}
+
+} // namespace holdfast::db::movements

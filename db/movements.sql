@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The ledger and the outbox: one line and one event for each change of a level, written together.
+
+-- name: append(skus, locations, versions, kinds, on_hand_deltas, reserved_deltas, on_hands, reserveds, reservation_ids, actors, reasons, notes, refs, event_types) :many
+WITH change AS (
+    SELECT *
+      FROM unnest(:skus::text[], :locations::text[], :versions::bigint[], :kinds::movement_kind[],
+                  :on_hand_deltas::bigint[], :reserved_deltas::bigint[], :on_hands::bigint[],
+                  :reserveds::bigint[], :reservation_ids::uuid[], :actors::text[], :reasons::text[],
+                  :notes::text[], :refs::text[], :event_types::text[]) WITH ORDINALITY
+           AS c(sku, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
+                reservation_id, actor, reason, note, reference, event_type, place)
+), written AS (
+    INSERT INTO movement (sku, location, version, kind, on_hand_delta, reserved_delta, on_hand,
+                          reserved, reservation_id, actor, reason, note, reference)
+    SELECT sku, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
+           reservation_id, actor, reason, note, reference
+      FROM change
+     ORDER BY place
+    RETURNING id, at
+), told AS (
+    INSERT INTO outbox_event (type, sku, location, version)
+    SELECT event_type, sku, location, version
+      FROM change
+     ORDER BY place
+)
+SELECT id, at
+  FROM written
+ ORDER BY id;
+
+-- name: newest(sku, before, row_count) :many
+SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
+       reservation_id, actor, reason, note, reference, at
+  FROM movement
+ WHERE sku = :sku AND id < :before::bigint
+ ORDER BY id DESC
+ LIMIT :row_count::bigint;
+
+-- name: by_id(sku, id) :maybe
+SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
+       reservation_id, actor, reason, note, reference, at
+  FROM movement
+ WHERE sku = :sku AND id = :id::bigint;

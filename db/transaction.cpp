@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/transaction.hpp"
+
+namespace holdfast::db {
+
+transaction::transaction(session& s, scope how) : session_(s), is_open_(how != scope::single)
+{
+    if (how == scope::read_committed)
+        session_.execute("BEGIN", "begin");
+    else if (how == scope::snapshot)
+        session_.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "begin");
+}
+
+transaction::~transaction()
+{
+    restore_timeout();
+    if (!is_open_ || !session_.is_usable())
+        return;
+    try {
+        session_.execute("ROLLBACK", "rollback");
+    } catch (error const&) {
+        // The session is broken; whoever uses it next finds out and drops it. The server rolls back.
+        is_open_ = false;
+    }
+}
+
+void transaction::allow(std::chrono::milliseconds longest)
+{
+    auto const ms = std::to_string(longest.count());
+    session_.execute("SET LOCAL statement_timeout = " + ms +
+                         "; SET LOCAL idle_in_transaction_session_timeout = " + ms,
+                     "allow");
+    session_.allow(longest);
+    has_more_time_ = true;
+}
+
+void transaction::restore_timeout() noexcept
+{
+    if (has_more_time_)
+        session_.allow(session_.statement_timeout());
+}
+
+void transaction::commit()
+{
+    if (!is_open_)
+        return;
+    is_open_ = false;
+    session_.execute("COMMIT", "commit");
+}
+
+void transaction::rollback()
+{
+    if (!is_open_)
+        return;
+    is_open_ = false;
+    session_.execute("ROLLBACK", "rollback");
+}
+
+} // namespace holdfast::db

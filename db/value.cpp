@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/value.hpp"
+
+#include <charconv>
+#include <stdexcept>
+
+namespace holdfast::db {
+
+namespace {
+
+int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    throw std::runtime_error("not a hexadecimal digit in a bytea");
+}
+
+} // namespace
+
+std::string to_text(std::span<std::uint8_t const> bytes)
+{
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text = "\\x";
+    text.reserve(2 + 2 * bytes.size());
+    for (auto const byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+void append_element(std::string& literal, std::string_view element)
+{
+    literal += '"';
+    for (auto const c : element) {
+        if (c == '"' || c == '\\')
+            literal += '\\';
+        literal += c;
+    }
+    literal += '"';
+}
+
+std::int64_t from_text<std::int64_t>::read(std::string_view v)
+{
+    std::int64_t number = 0;
+    auto const [end, problem] = std::from_chars(v.data(), v.data() + v.size(), number);
+    if (problem != std::errc() || end != v.data() + v.size())
+        throw std::runtime_error("not a whole number in a row");
+    return number;
+}
+
+uuid from_text<uuid>::read(std::string_view v)
+{
+    if (auto const id = uuid::parse(v))
+        return *id;
+    throw std::runtime_error("not a UUID in a row");
+}
+
+timestamp from_text<timestamp>::read(std::string_view v)
+{
+    if (auto const at = parse_rfc3339(v))
+        return *at;
+    throw std::runtime_error("not an instant in UTC in a row");
+}
+
+std::array<std::uint8_t, 16> from_text<std::array<std::uint8_t, 16>>::read(std::string_view v)
+{
+    std::array<std::uint8_t, 16> bytes{};
+    if (v.size() != 2 + 2 * bytes.size() || !v.starts_with("\\x"))
+        throw std::runtime_error("not 16 bytes in a row");
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::uint8_t>(hex_digit(v[2 + 2 * i]) << 4 | hex_digit(v[3 + 2 * i]));
+    return bytes;
+}
+
+} // namespace holdfast::db

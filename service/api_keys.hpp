@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// API keys: made, listed and revoked by the server's keeper; stored only as hashes.
+#pragma once
+
+#include "db/link.hpp"
+#include "service/caller.hpp"
+#include "stock/clock.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace holdfast {
+
+struct api_key {
+    std::int64_t id = 0;
+    std::string name;
+    holdfast::role role = role::viewer;
+    timestamp created_at;
+    std::optional<timestamp> revoked_at;
+};
+
+namespace api_keys {
+
+// Makes a key and returns its text, which is stored nowhere.
+[[nodiscard]] std::string create(db::link&, role, std::string const& name);
+
+// Makes a given secret a key, once: the bootstrap admin key of a setting.
+void ensure(db::link&, std::string_view secret, role, std::string const& name);
+
+[[nodiscard]] std::vector<api_key> list(db::link&);
+
+// Returns whether there was such a key that was not revoked yet.
+bool revoke(db::link&, std::int64_t id);
+
+} // namespace api_keys
+
+// Tells who holds a key. Remembers answers for a few seconds, so a revoked key stops working within
+// that time in every process. Thread-safe.
+class authenticator {
+public:
+    // From memory, when it was asked lately. The inner value is empty for a key known to be wrong.
+    [[nodiscard]] std::optional<std::optional<caller>> remembered(std::string_view secret);
+
+    // From the database.
+    [[nodiscard]] std::optional<caller> look_up(db::link&, std::string_view secret);
+
+private:
+    struct memory {
+        std::optional<caller> who;
+        std::chrono::steady_clock::time_point until;
+    };
+
+    std::mutex mutex_;
+    std::unordered_map<std::string, memory> memories_; // by hash of the key, bounded
+};
+
+} // namespace holdfast

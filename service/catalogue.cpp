@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/catalogue.hpp"
+
+#include "db/items.hpp"
+#include "db/levels.hpp"
+#include "db/movements.hpp"
+#include "db/transact.hpp"
+#include "service/ledger.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace holdfast {
+
+namespace {
+
+item_settings to_settings(db::items::row r)
+{
+    return {.name = std::move(r.name),
+            .on_sale = r.on_sale,
+            .sale_starts_at = r.sale_starts_at,
+            .sale_ends_at = r.sale_ends_at,
+            .max_per_customer = r.max_per_customer,
+            .low_stock_at = r.low_stock_at,
+            .strategy = std::move(r.strategy)};
+}
+
+// Gives each item its levels, in one read for all.
+std::vector<item> with_levels(db::transaction& tx, std::vector<db::items::row> rows)
+{
+    std::vector<std::string> skus;
+    std::vector<item> all;
+    std::map<std::string, std::size_t> place;
+    for (auto& r : rows) {
+        place[r.sku] = all.size();
+        skus.push_back(r.sku);
+        auto name = sku(r.sku);
+        all.push_back({std::move(name), to_settings(std::move(r)), {}});
+    }
+    if (skus.empty())
+        return all;
+    for (auto& found : db::levels::of_items(tx, skus))
+        all[place.at(found.at.sku.str())].levels.push_back(
+            {std::move(found.at.location), found.level});
+    return all;
+}
+
+refusal unknown(sku const& s)
+{
+    return {.code = errc::unknown_sku, .detail = "There is no item " + s.str() + "."};
+}
+
+refusal invalid(std::string pointer, std::string detail)
+{
+    return {.code = errc::validation_failed,
+            .detail = "The item cannot be stored like this.",
+            .errors = {{std::move(pointer), std::move(detail)}}};
+}
+
+// The settings with the members that the command names.
+db::items::row changed(db::items::row r, put_item_command const& cmd)
+{
+    auto const set = [](auto& member, auto const& wanted) {
+        if (wanted)
+            member = *wanted;
+    };
+    set(r.name, cmd.name);
+    set(r.on_sale, cmd.on_sale);
+    set(r.sale_starts_at, cmd.sale_starts_at);
+    set(r.sale_ends_at, cmd.sale_ends_at);
+    set(r.max_per_customer, cmd.max_per_customer);
+    set(r.low_stock_at, cmd.low_stock_at);
+    set(r.strategy, cmd.strategy);
+    return r;
+}
+
+result<void> check_window(db::items::row const& r)
+{
+    if (r.sale_starts_at && r.sale_ends_at && *r.sale_ends_at <= *r.sale_starts_at)
+        return invalid("/sale_ends_at", "must be after sale_starts_at");
+    return {};
+}
+
+void receive_first_units(db::transaction& tx, level_key const& at, put_item_command const& cmd)
+{
+    if (cmd.on_hand.value_or(0) == 0)
+        return;
+    ledger book(tx);
+    book.lock(std::vector{at});
+    book.move(at, {.kind = movement_kind::received,
+                   .on_hand_delta = *cmd.on_hand,
+                   .by = {.actor = cmd.actor, .reason = "received"}});
+    book.write();
+}
+
+item load(db::transaction& tx, sku const& s)
+{
+    return with_levels(tx, db::items::by_skus(tx, {s.str()})).at(0);
+}
+
+} // namespace
+
+catalogue::catalogue(std::string default_strategy, std::vector<std::string> strategy_names)
+    : default_strategy_(std::move(default_strategy)), strategy_names_(std::move(strategy_names))
+{
+}
+
+result<put_item_answer> catalogue::put(db::link& link, put_item_command const& cmd) const
+{
+    if (cmd.strategy && *cmd.strategy && std::ranges::find(strategy_names_, **cmd.strategy) ==
+                                             strategy_names_.end())
+        return invalid("/strategy", "is not the name of a strategy");
+    level_key const at{cmd.sku, cmd.location.value_or(location())};
+    return db::transact(link, [&](db::transaction& tx) -> result<put_item_answer> {
+        auto const present = db::items::lock(tx, {cmd.sku.str()});
+        bool const is_new = present.empty();
+        if (!is_new && cmd.on_hand)
+            return invalid("/on_hand", "can only be given when the item is created: "
+                                       "use /v1/stock/{sku}/adjustments");
+        auto const row = changed(is_new ? db::items::row{.sku = cmd.sku.str()} : present[0], cmd);
+        HOLDFAST_TRY_VOID(check_window(row));
+        if (is_new && db::items::insert(tx, std::vector{row}) == 0)
+            throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
+        if (is_new || cmd.location)
+            db::levels::create(tx, std::vector{at});
+        if (is_new)
+            receive_first_units(tx, at, cmd);
+        else if (row != present[0])
+            db::items::update(tx, std::vector{row});
+        return put_item_answer{load(tx, cmd.sku), is_new};
+    });
+}
+
+result<item> catalogue::show(db::link& link, sku const& s) const
+{
+    return db::read(link, db::scope::snapshot, [&](db::transaction& tx) -> result<item> {
+        auto found = with_levels(tx, db::items::by_skus(tx, {s.str()}));
+        if (found.empty())
+            return unknown(s);
+        return std::move(found[0]);
+    });
+}
+
+std::vector<item> catalogue::list(db::link& link, item_filter const& filter) const
+{
+    db::items::filter const f{.part = filter.q,
+                              .only_low = filter.only_low,
+                              .after = filter.after ? filter.after->str() : std::string(),
+                              .limit = filter.limit};
+    return db::read(link, db::scope::snapshot, [&](db::transaction& tx) {
+        return with_levels(tx, db::items::list(tx, f));
+    });
+}
+
+result<std::vector<ledger_entry>> catalogue::movements(db::link& link,
+                                                       movement_filter const& filter) const
+{
+    using answer = result<std::vector<ledger_entry>>;
+    return db::read(link, db::scope::snapshot, [&](db::transaction& tx) -> answer {
+        if (db::items::by_skus(tx, {filter.sku.str()}).empty())
+            return unknown(filter.sku);
+        return db::movements::newest(tx, filter.sku, filter.before, filter.limit);
+    });
+}
+
+} // namespace holdfast

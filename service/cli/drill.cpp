@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "service/cli/drill.hpp"
+
+#include "service/cli/client.hpp"
+#include "service/cli/command_error.hpp"
+#include "service/cli/keys.hpp"
+#include "service/cli/rush.hpp"
+#include "stock/sku.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+namespace holdfast::cli {
+
+using nlohmann::json;
+using clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::size_t failures_kept_max = 3;
+constexpr std::size_t failure_size_max = 500;
+constexpr std::size_t violations_shown_max = 10;
+constexpr seconds audit_deadline{300};
+
+struct stocked_item {
+    drill_level level;
+    std::optional<std::int64_t> max_per_customer;
+};
+
+struct audit_answer {
+    json document;
+    std::string trouble; // Why there is none.
+
+    [[nodiscard]] bool is_ok() const { return document.is_object() && document.value("ok", false); }
+};
+
+struct give_back {
+    std::uint64_t released = 0;
+    std::uint64_t failed = 0;
+    drill_level level;
+};
+
+struct drill_report {
+    drill_counts counts;
+    drill_findings findings;
+    stocked_item before;
+    drill_level after;
+    std::vector<std::uint32_t> latencies_us; // Sorted, of all requests that were answered.
+    std::vector<std::string> failures;
+    std::vector<std::string> notes;
+    std::vector<std::string> held; // Reservation ids, when they are to be released.
+    std::optional<give_back> given_back;
+    audit_answer audit;
+    double took_seconds = 0;
+    bool was_interrupted = false;
+    bool was_given_up = false;
+    std::string stopped_by; // The answer that made going on pointless.
+
+    [[nodiscard]] std::int64_t leaked() const
+    {
+        return given_back ? before.level.available() - given_back->level.available() : 0;
+    }
+
+    // One sentence for each thing that is not as promised; none is what a drill is run for.
+    [[nodiscard]] std::vector<std::string> faults() const;
+
+    [[nodiscard]] double per_second() const
+    {
+        return took_seconds > 0 ? static_cast<double>(counts.requests) / took_seconds : 0;
+    }
+
+    [[nodiscard]] double latency_ms(unsigned per_mille) const
+    {
+        return percentile(latencies_us, per_mille) / 1000.0;
+    }
+};
+
+// Rewrites one line on a terminal; elsewhere, in a log say, adds one line a second.
+class progress_line {
+public:
+    explicit progress_line(std::ostream& to, std::string verb)
+        : to_(to), verb_(std::move(verb)),
+          is_live_(to.rdbuf() == std::cerr.rdbuf() && ::isatty(STDERR_FILENO) == 1)
+    {}
+
+    void show(std::uint64_t done, std::uint64_t total, std::string_view details)
+    {
+        auto const now = clock::now();
+        auto const since = std::chrono::duration<double>(now - shown_at_).count();
+        if (!is_live_ && since < 0.99)
+            return;
+        auto const rate = static_cast<double>(done - done_) / since;
+        auto line = fmt::format("{} {}/{}{}  {:.0f}/s", verb_, done, total, details, rate);
+        to_ << (is_live_ ? fmt::format("\r\x1b[K{}", line) : line + '\n') << std::flush;
+        has_shown_ = true;
+        shown_at_ = now;
+        done_ = done;
+    }
+
+    void finish()
+    {
+        if (is_live_ && has_shown_)
+            to_ << "\r\x1b[K" << std::flush;
+    }
+
+private:
+    std::ostream& to_;
+    std::string verb_;
+    bool is_live_;
+    bool has_shown_ = false;
+    clock::time_point shown_at_ = clock::now();
+    std::uint64_t done_ = 0;
+};
+
+json parsed(answer const& given, std::string_view what)
+{
+    auto document = json::parse(given.body, nullptr, false);
+    if (!document.is_object())
+        throw command_error(fmt::format("{} is not in Holdfast's form: {}", what, explain(given)));
+    return document;
+}
+
+request stock_request(drill_options const& options)
+{
+    return {.target = "/v1/stock/" + percent_encoded(options.sku)};
+}
+
+stocked_item read_item(answer const& given, drill_options const& options)
+{
+    if (given.status == 404 && problem_code(given.body) == "unknown-sku")
+        throw command_error(fmt::format("the service has no SKU \"{}\"", options.sku));
+    require_status(given, 200, "read the stock");
+    auto const document = parsed(given, "the stock");
+    for (auto const& level : document.at("levels")) {
+        if (level.at("location") != options.location)
+            continue;
+        stocked_item item{.level = {.on_hand = level.at("on_hand"),
+                                    .reserved = level.at("reserved"),
+                                    .version = level.at("version")},
+                          .max_per_customer = std::nullopt};
+        if (auto const& limit = document.at("max_per_customer"); !limit.is_null())
+            item.max_per_customer = limit.get<std::int64_t>();
+        return item;
+    }
+    throw command_error(
+        fmt::format("\"{}\" has no level at location {}", options.sku, options.location));
+}
+
+std::string request_head(drill_options const& options, base_url const& where)
+{
+    return fmt::format(" HTTP/1.1\r\nHost: {}\r\nUser-Agent: holdfast-drill\r\n"
+                       "Authorization: Bearer {}\r\n",
+                       where.authority(), options.key);
+}
+
+// Writes reservation requests. Everything that is the same for all of them is put together once.
+class reservation_writer {
+public:
+    reservation_writer(drill_options const& options, base_url const& where, bool needs_customer)
+        : run_(random_key("drill")), needs_customer_(needs_customer)
+    {
+        head_ = fmt::format("POST {}/v1/reservations{}Content-Type: application/json\r\n"
+                            "Idempotency-Key: {}-",
+                            where.path, request_head(options, where), run_);
+        json const line{
+            {"sku", options.sku}, {"quantity", options.quantity}, {"location", options.location}};
+        body_ = fmt::format(R"({{"lines":[{}],"reference":"{}","ttl_seconds":{})", line.dump(),
+                            run_, options.ttl.count());
+    }
+
+    void write(std::uint64_t index, std::string& to) const
+    {
+        // A limited item wants a customer, and one customer for all would be refused for that
+        // reason.
+        auto const customer =
+            needs_customer_ ? fmt::format(R"(,"customer":"{}-{}")", run_, index) : std::string{};
+        fmt::format_to(std::back_inserter(to), "{}{}\r\nContent-Length: {}\r\n\r\n{}{}}}", head_,
+                       index, body_.size() + customer.size() + 1, body_, customer);
+    }
+
+private:
+    std::string run_;
+    bool needs_customer_;
+    std::string head_;
+    std::string body_;
+};
+
+void keep_failure(drill_report& report, settled_request const& one)
+{
+    ++report.counts.failed;
+    if (report.failures.size() >= failures_kept_max)
+        return;
+    report.failures.push_back(
+        one.status == 0 ? fmt::format("no answer: {}", one.trouble)
+                        : printable(fmt::format("{} {}", one.status, one.body), failure_size_max));
+}
+
+next_step count_reservation(drill_report& report, settled_request const& one, bool keep_ids)
+{
+    auto& counts = report.counts;
+    ++counts.requests;
+    if (one.status != 0)
+        report.latencies_us.push_back(one.latency_us);
+    if (one.status == 401 || one.status == 403) {
+        keep_failure(report, one);
+        report.stopped_by = explain({.status = one.status, .body = std::string{one.body}});
+        return next_step::stop;
+    }
+    if (one.status == 201) {
+        ++counts.succeeded;
+        if (keep_ids)
+            report.held.emplace_back(one.location.substr(one.location.rfind('/') + 1));
+        return next_step::go_on;
+    }
+    auto const code = one.status == 409 ? problem_code(one.body) : std::string_view{};
+    if (code == "insufficient-stock")
+        ++counts.sold_out;
+    else if (code == "customer-limit")
+        ++counts.customer_limit;
+    else
+        keep_failure(report, one);
+    return next_step::go_on;
+}
+
+void fire(drill_options const& options, base_url const& where, drill_report& report,
+          std::ostream& progress)
+{
+    reservation_writer const writer{options, where, report.before.max_per_customer.has_value()};
+    progress_line line{progress, "drill"};
+    auto const show = [&] {
+        auto const& counts = report.counts;
+        line.show(counts.requests, options.requests,
+                  fmt::format("  succeeded {}  refused {}  failed {}", counts.succeeded,
+                              counts.refused(), counts.failed));
+    };
+    report.latencies_us.reserve(options.requests);
+    auto const outcome = run_rush({
+        .where = where,
+        .requests = options.requests,
+        .clients = options.clients,
+        .rate = options.rate,
+        .retry = {},
+        .write_request = [&](std::uint64_t index, std::string& to) { writer.write(index, to); },
+        .on_settled =
+            [&](settled_request const& one) {
+                return count_reservation(report, one, options.release);
+            },
+        .on_pulse = show,
+    });
+    line.finish();
+    report.counts.retried = outcome.retried;
+    report.took_seconds = std::chrono::duration<double>(outcome.took).count();
+    report.was_interrupted = outcome.was_interrupted;
+    report.was_given_up = outcome.was_given_up;
+    std::sort(report.latencies_us.begin(), report.latencies_us.end());
+}
+
+give_back release_all(drill_options const& options, base_url const& where, drill_report& report,
+                      std::ostream& progress)
+{
+    give_back result;
+    auto const head = request_head(options, where);
+    progress_line line{progress, "release"};
+    auto const outcome = run_rush({
+        .where = where,
+        .requests = report.held.size(),
+        .clients = options.clients,
+        .rate = std::nullopt,
+        .retry = {},
+        .write_request =
+            [&](std::uint64_t index, std::string& to) {
+                fmt::format_to(std::back_inserter(to),
+                               "POST {}/v1/reservations/{}/release{}Content-Length: 0\r\n\r\n",
+                               where.path, report.held[index], head);
+            },
+        .on_settled =
+            [&](settled_request const& one) {
+                if (one.status == 200)
+                    ++result.released;
+                else if (++result.failed <= failures_kept_max)
+                    report.notes.push_back(printable(
+                        fmt::format("a release failed: {} {}{}", one.status, one.trouble, one.body),
+                        failure_size_max));
+                return next_step::go_on;
+            },
+        .on_pulse = [&] { line.show(result.released + result.failed, report.held.size(), ""); },
+    });
+    line.finish();
+    result.failed += report.held.size() - outcome.settled;
+    return result;
+}
+
+audit_answer read_audit(client& service)
+{
+    try {
+        auto const given =
+            service.send_patiently({.target = "/v1/audit", .deadline = audit_deadline});
+        require_status(given, 200, "read the audit");
+        return {.document = parsed(given, "the audit"), .trouble = {}};
+    } catch (command_error const& e) {
+        return {.document = nullptr, .trouble = e.what()};
+    }
+}
+
+void add_notes(drill_options const& options, drill_report& report)
+{
+    auto const& found = report.findings;
+    if (!found.is_clean() && found.other_movements > 0)
+        report.notes.push_back(fmt::format(
+            "{} movements of the level answer no request of this drill: other traffic on the SKU "
+            "shows as oversold, lost or falsely refused, so rehearse on a SKU of its own",
+            found.other_movements));
+    if (report.counts.failed > 0 && found.lost > 0)
+        report.notes.emplace_back(
+            "a failed request may have taken its units all the same, which then"
+            " count as lost until its hold runs out");
+    if (report.took_seconds >= static_cast<double>(options.ttl.count()))
+        report.notes.push_back(
+            fmt::format("the drill outlasted its holds of {} s, so units came back and"
+                        " were taken again: this verdict means little, raise the ttl",
+                        options.ttl.count()));
+    if (report.was_given_up)
+        report.notes.push_back(fmt::format("given up after {} of {} requests: the service answered "
+                                           "none of those waiting for a minute",
+                                           report.counts.requests, options.requests));
+    if (report.was_interrupted)
+        report.notes.push_back(fmt::format("interrupted after {} of {} requests",
+                                           report.counts.requests, options.requests));
+}
+
+std::vector<std::string> drill_report::faults() const
+{
+    std::vector<std::string> all;
+    auto const add = [&all](bool is_fault, std::string_view sentence, auto number) {
+        if (is_fault)
+            all.push_back(fmt::format(fmt::runtime(sentence), number));
+    };
+    add(findings.oversold != 0, "{} units oversold", findings.oversold);
+    add(findings.lost > 0, "{} units taken without an answer", findings.lost);
+    add(findings.lost < 0, "{} acknowledged units gone", -findings.lost);
+    add(findings.false_refusals != 0, "{} requests refused while units were free",
+        findings.false_refusals);
+    add(counts.failed != 0, "{} requests failed", counts.failed);
+    if (given_back) {
+        add(given_back->failed != 0, "{} holds could not be released", given_back->failed);
+        add(leaked() > 0, "{} units did not come back", leaked());
+        add(leaked() < 0, "{} units came back that were not there before", -leaked());
+    }
+    add(!audit.is_ok(), audit.trouble.empty() ? "the audit found violations" : "no audit", 0);
+    return all;
+}
+
+json to_json(drill_options const& options, drill_report const& report)
+{
+    auto const& counts = report.counts;
+    json document{
+        {"sku", options.sku},
+        {"location", options.location},
+        {"quantity", options.quantity},
+        {"clients", options.clients},
+        {"rate", options.rate ? json(*options.rate) : json(nullptr)},
+        {"requests", counts.requests},
+        {"succeeded", counts.succeeded},
+        {"refused", counts.refused()},
+        {"failed", counts.failed},
+        {"retried", counts.retried},
+        {"oversold", report.findings.oversold},
+        {"lost", report.findings.lost},
+        {"false_refusals", report.findings.false_refusals},
+        {"available_before", report.before.level.available()},
+        {"available_after", report.after.available()},
+        {"p50_ms", report.latency_ms(500)},
+        {"p90_ms", report.latency_ms(900)},
+        {"p99_ms", report.latency_ms(990)},
+        {"p999_ms", report.latency_ms(999)},
+        {"max_ms", report.latency_ms(1000)},
+        {"seconds", report.took_seconds},
+        {"rps", report.per_second()},
+        {"audit", report.audit.document},
+        {"failures", report.failures},
+        {"notes", report.notes},
+        {"interrupted", report.was_interrupted},
+        {"broken", report.faults()},
+        {"ok", report.faults().empty()},
+    };
+    if (report.given_back) {
+        document["released"] = report.given_back->released;
+        document["release_failed"] = report.given_back->failed;
+        document["leaked"] = report.leaked();
+    }
+    return document;
+}
+
+void print_audit(audit_answer const& audit, std::ostream& out)
+{
+    if (!audit.trouble.empty()) {
+        out << fmt::format("  audit           not made: {}\n", audit.trouble);
+        return;
+    }
+    out << fmt::format("  audit           {}, {} checked\n", audit.is_ok() ? "ok" : "NOT OK",
+                       audit.document.value("checked", std::uint64_t{0}));
+    auto const violations = audit.document.value("violations", json::array());
+    for (std::size_t i = 0; i < std::min(violations.size(), violations_shown_max); ++i)
+        out << "    " << printable(violations[i].dump(), failure_size_max) << '\n';
+    if (violations.size() > violations_shown_max)
+        out << fmt::format("    … and {} more\n", violations.size() - violations_shown_max);
+}
+
+void print_text(drill_options const& options, drill_report const& report, std::ostream& out)
+{
+    auto const& counts = report.counts;
+    auto const loop = options.rate ? fmt::format("{} due per second", *options.rate)
+                                   : std::string{"each client waits for its answer"};
+    out << fmt::format("Drill on {} at {}: {} requests for {} each, {} clients, {}, {:.2f} s\n\n",
+                       options.sku, options.location, counts.requests, options.quantity,
+                       options.clients, loop, report.took_seconds);
+    auto const row = [&](std::string_view name, auto value) {
+        out << fmt::format("  {:<15} {}\n", name, value);
+    };
+    row("succeeded", counts.succeeded);
+    row("refused", counts.refused());
+    row("failed", counts.failed);
+    row("retried", counts.retried);
+    row("oversold", report.findings.oversold);
+    row("lost", report.findings.lost);
+    row("false refusals", report.findings.false_refusals);
+    row("available", fmt::format("{} before, {} after", report.before.level.available(),
+                                 report.after.available()));
+    if (report.given_back)
+        row("released", fmt::format("{}, {} failed; {} available again, {} missing",
+                                    report.given_back->released, report.given_back->failed,
+                                    report.given_back->level.available(), report.leaked()));
+    row("latency in ms",
+        fmt::format("p50 {:.2f}  p90 {:.2f}  p99 {:.2f}  p99.9 {:.2f}  max {:.2f}",
+                    report.latency_ms(500), report.latency_ms(900), report.latency_ms(990),
+                    report.latency_ms(999), report.latency_ms(1000)));
+    row("per second", fmt::format("{:.0f}", report.per_second()));
+    print_audit(report.audit, out);
+    for (auto const& failure : report.failures)
+        out << "  failed with: " << failure << '\n';
+    for (auto const& note : report.notes)
+        out << "  note: " << note << '\n';
+    auto const faults = report.faults();
+    out << (faults.empty() ? "\nPASSED: nothing oversold, nothing lost, nobody sent away in vain\n"
+                           : fmt::format("\nNOT PASSED: {}\n", fmt::join(faults, ", ")));
+}
+
+// The service may have been restarted in the middle of the rush, so everything here waits for it.
+void look_afterwards(drill_options const& options, client& service, drill_report& report,
+                     std::ostream& progress)
+{
+    auto const level = [&] {
+        return read_item(service.send_patiently(stock_request(options)), options).level;
+    };
+    report.after = level();
+    report.findings = judge(report.counts, options.quantity, report.before.level, report.after);
+    if (options.release) {
+        report.given_back = release_all(options, parse_url(options.url), report, progress);
+        report.given_back->level = level();
+    }
+}
+
+int drill_or_throw(drill_options const& options, std::ostream& out, std::ostream& progress)
+{
+    require_valid(options);
+    auto const where = parse_url(options.url);
+    client service{where, options.key};
+    drill_report report;
+    report.before = read_item(service.send(stock_request(options)), options);
+
+    fire(options, where, report, progress);
+    if (!report.stopped_by.empty())
+        throw command_error("this API key may not reserve: the service answered " +
+                            report.stopped_by);
+
+    try {
+        look_afterwards(options, service, report, progress);
+    } catch (no_answer const& e) {
+        throw no_answer(
+            fmt::format("{}; until then {} of {} requests had come to an end: {} "
+                        "succeeded, {} refused, {} failed. Without the level nothing is "
+                        "proven",
+                        e.what(), report.counts.requests, options.requests, report.counts.succeeded,
+                        report.counts.refused(), report.counts.failed));
+    }
+    report.audit = read_audit(service);
+    add_notes(options, report);
+
+    if (options.json)
+        out << to_json(options, report).dump() << '\n';
+    else
+        print_text(options, report, out);
+    if (!report.faults().empty())
+        return exit_broken;
+    return report.was_interrupted ? exit_interrupted : exit_ok;
+}
+
+} // namespace
+
+std::int64_t drill_level::available() const
+{
+    return std::max<std::int64_t>(0, on_hand - reserved);
+}
+
+bool drill_findings::is_clean() const
+{
+    return oversold == 0 && lost == 0 && false_refusals == 0;
+}
+
+drill_findings judge(drill_counts const& counts, std::int64_t quantity, drill_level const& before,
+                     drill_level const& after)
+{
+    auto const acknowledged = static_cast<std::int64_t>(counts.succeeded) * quantity;
+    auto const still_served = static_cast<std::uint64_t>(after.available() / quantity);
+    return {
+        .oversold = std::max<std::int64_t>(0, acknowledged - before.available()),
+        .lost = (after.reserved - before.reserved) - acknowledged,
+        .false_refusals = std::min(counts.sold_out, still_served),
+        .other_movements =
+            (after.version - before.version) - static_cast<std::int64_t>(counts.succeeded),
+    };
+}
+
+std::uint32_t percentile(std::span<std::uint32_t const> sorted, unsigned per_mille)
+{
+    if (sorted.empty())
+        return 0;
+    auto const rank = (sorted.size() * per_mille + 999) / 1000;
+    return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
+}
+
+void require_valid(drill_options const& options)
+{
+    auto const require = [](bool holds, std::string_view sentence) {
+        if (!holds)
+            throw command_error(std::string{sentence});
+    };
+    require_api_key(options.key);
+    if (auto const fault = sku::fault_of(options.sku))
+        throw command_error(fmt::format("--sku: {}", *fault));
+    if (auto const fault = location::fault_of(options.location))
+        throw command_error(fmt::format("--location: {}", *fault));
+    require(options.requests >= 1 && options.requests <= 10'000'000,
+            "--requests must be from 1 to 10000000");
+    require(options.clients >= 1 && options.clients <= 10'000, "--clients must be from 1 to 10000");
+    require(options.quantity >= 1 && options.quantity <= 1'000'000'000,
+            "--quantity must be from 1 to 1000000000");
+    require(!options.rate || (*options.rate >= 0.01 && *options.rate <= 1'000'000),
+            "--rate must be from 0.01 to 1000000 requests per second");
+    require(options.ttl >= seconds{1} && options.ttl <= seconds{604'800},
+            "--ttl must be from 1 to 604800 seconds");
+}
+
+int drill(drill_options const& options, std::ostream& out, std::ostream& progress)
+{
+    try {
+        return drill_or_throw(options, out, progress);
+    } catch (command_error const& e) {
+        progress << "holdfast drill: " << e.what() << '\n';
+    } catch (json::exception const& e) {
+        progress << "holdfast drill: the answer is not Holdfast's: " << e.what() << '\n';
+    }
+    return exit_unusable;
+}
+
+} // namespace holdfast::cli

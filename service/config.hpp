@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every setting there is: flag, else environment, else the file of --config, else the default here.
+// Their bounds, their sentences and docs/reference/settings.md come from one table in config.cpp.
+#pragma once
+
+#include "service/log.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+// A member is a setting: its name is the key in the file, HOLDFAST_ and the name in capitals the
+// variable, and -- and the name with hyphens the flag.
+struct config {
+    std::string listen = "127.0.0.1:8080";
+    std::string data = "./data";
+    std::string database_url; // a secret; empty = the private cluster in `data`
+    std::string admin_key;    // a secret; empty = none
+    std::string strategy = "conditional_update";
+    int hold_ttl_seconds = 900;
+    int open_holds_per_customer = 0;
+
+    int io_threads = 1;
+    int database_sessions = 8;
+    int queue_length_max = 4096;
+    int queue_wait_ms = 2000;
+    int statement_timeout_ms = 5000;
+    int lock_timeout_ms = 2000;
+
+    int connections_max = 10'000;
+    int request_read_seconds = 15;
+    int idle_connection_seconds = 75;
+    int drain_seconds = 10;
+
+    int rate_limit_per_key = 0;
+    int rate_burst_per_key = 0;
+    int rate_limit_per_customer = 0;
+    int rate_burst_per_customer = 0;
+
+    log::level log_level = log::level::info;
+    log::format log_format = log::format::json;
+};
+
+// All that is wrong with the settings given, a sentence a line. Never holds a secret's value.
+class config_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+using text_by_name = std::map<std::string, std::string, std::less<>>;
+
+struct setting_sources {
+    text_by_name flags = {};       // by the name of setting_flag, only those given
+    text_by_name environment = {}; // by variable; an empty one counts as not set
+    std::string config_file = {};  // of the flag --config; empty = HOLDFAST_CONFIG, else no file
+    std::vector<std::string> strategies = {}; // the names `strategy` may have
+};
+
+struct loaded_config {
+    config settings;
+    std::vector<std::string>
+        warnings; // to be logged: variables that look like settings but are none
+};
+
+// Throws config_error.
+[[nodiscard]] loaded_config load(setting_sources const&);
+
+// The HOLDFAST_ variables of this process.
+[[nodiscard]] text_by_name holdfast_environment();
+
+// The flags a command takes: those that find the database, or all.
+enum class setting_scope { database, service };
+
+struct setting_flag {
+    std::string name; // the key of its value in setting_sources::flags
+    std::string flag; // "--hold-ttl-seconds"
+    std::string sentence;
+};
+
+[[nodiscard]] std::vector<setting_flag> flags_of(setting_scope);
+
+struct setting_text {
+    std::string_view name;
+    std::string text;
+};
+
+// Each setting as text, for a log or a report. A secret is only said to be set or not.
+[[nodiscard]] std::vector<setting_text> describe(config const&);
+
+// The text of docs/reference/settings.md.
+[[nodiscard]] std::string settings_reference();
+
+// Where to listen: "127.0.0.1:8080", "[::1]:8080", "localhost:0". Port 0 takes a free one.
+struct endpoint {
+    std::string host; // without brackets
+    std::uint16_t port = 0;
+};
+
+[[nodiscard]] std::optional<endpoint> parse_endpoint(std::string_view) noexcept;
+
+} // namespace holdfast

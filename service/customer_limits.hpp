@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many units one customer may have, and how many holds open. Counted from the reservations
+// themselves under a lock of the customer, so there is no counter that could drift.
+#pragma once
+
+#include "db/reservations.hpp"
+#include "db/transaction.hpp"
+#include "stock/reservation.hpp"
+#include "stock/result.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+// The limit of one SKU; nothing = none.
+struct sku_limit {
+    std::string sku;
+    std::optional<units> max_per_customer;
+};
+
+struct limit_check {
+    std::optional<std::string> customer;
+    std::span<line_request const> lines; // sorted
+    std::vector<sku_limit> limits;
+    units open_holds_max = 0; // 0 = no cap
+};
+
+// Locks the customer until the transaction ends when there is a limit to keep, then counts.
+// Refusals: validation_failed (a limited SKU without a customer), customer_limit.
+[[nodiscard]] result<void> keep_limits(db::transaction&, limit_check const&);
+
+} // namespace holdfast

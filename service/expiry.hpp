@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Returning the units of holds whose time has passed. Anybody who is short of units may do it; nobody
+// has to wait for a sweeper.
+#pragma once
+
+#include "db/link.hpp"
+#include "service/ledger.hpp"
+#include "service/metrics.hpp"
+#include "stock/reservation.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace holdfast {
+
+// Holds expired in one transaction at most: it keeps the locks short, and whoever needs more units
+// goes on with the next batch.
+inline constexpr std::size_t expiry_batch_max = 500;
+
+// Expires due holds on these levels, the longest due first, in one transaction of its own. Returns
+// how many; 0 when there are none left.
+std::size_t expire_due(db::link&, std::span<level_key const>, metrics&);
+
+// Notes in the ledger that a locked reservation's held units go back.
+void put_back(ledger&, reservation const&, movement_kind, attribution const& by);
+
+} // namespace holdfast

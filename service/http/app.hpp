@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a handler can reach: the use cases, and the workers they run on.
+#pragma once
+
+#include "service/adjustments.hpp"
+#include "service/api_keys.hpp"
+#include "service/catalogue.hpp"
+#include "service/config.hpp"
+#include "service/imports.hpp"
+#include "service/metrics.hpp"
+#include "service/rate_limiter.hpp"
+#include "service/reservations.hpp"
+#include "service/worker_pool.hpp"
+
+#include <atomic>
+
+namespace holdfast::http {
+
+struct app {
+    config const& settings;
+    holdfast::metrics& metrics;
+    worker_pool& workers;
+    authenticator& keys;
+    rate_limiter& key_limits;
+    rate_limiter& customer_limits;
+    holdfast::reservations const& reservations;
+    holdfast::catalogue const& catalogue;
+    holdfast::adjustments const& adjustments;
+    holdfast::imports const& imports;
+    std::atomic<bool> is_draining{false};
+};
+
+} // namespace holdfast::http

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/http/dispatcher.hpp"
+
+#include "db/error.hpp"
+#include "service/http/problem.hpp"
+#include "service/http/text.hpp"
+#include "service/log.hpp"
+#include "service/overload.hpp"
+
+#include <array>
+
+namespace holdfast::http {
+
+namespace {
+
+using asio_reply = boost::asio::awaitable<std::optional<reply>>;
+
+// Splits "/v1/stock/a%2Fb" at its slashes, before anything is decoded.
+std::vector<std::string_view> parts_of(std::string_view path)
+{
+    std::vector<std::string_view> parts;
+    while (!path.empty()) {
+        path.remove_prefix(1);
+        auto const end = std::min(path.find('/'), path.size());
+        parts.push_back(path.substr(0, end));
+        path.remove_prefix(end);
+    }
+    return parts;
+}
+
+// The captured parts when the path fits the pattern.
+std::optional<std::vector<std::string_view>> match(std::string_view pattern,
+                                                   std::vector<std::string_view> const& path)
+{
+    auto const wanted = parts_of(pattern);
+    if (wanted.size() != path.size())
+        return std::nullopt;
+    std::vector<std::string_view> captured;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i].starts_with('{') && !path[i].empty())
+            captured.push_back(path[i]);
+        else if (wanted[i] != path[i])
+            return std::nullopt;
+    }
+    return captured;
+}
+
+reply invalid_target(exchange const& x, std::string detail)
+{
+    return problem(refusal{.code = errc::validation_failed, .detail = std::move(detail)}, x.request);
+}
+
+std::string_view media_type_of(std::string_view content_type)
+{
+    auto const end = std::min(content_type.find(';'), content_type.size());
+    content_type = content_type.substr(0, end);
+    while (content_type.ends_with(' '))
+        content_type.remove_suffix(1);
+    return content_type;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b)
+{
+    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(),
+                      [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view path_of(std::string_view target)
+{
+    return target.substr(0, std::min(target.find('?'), target.size()));
+}
+
+// The key of "Authorization: Bearer KEY" (RFC 6750), or nothing.
+std::optional<std::string_view> bearer_key(request const& r)
+{
+    constexpr std::string_view scheme = "bearer ";
+    auto const field = r.header("authorization");
+    if (!field || field->size() <= scheme.size() || field->size() > 512 ||
+        !equal_ignoring_case(field->substr(0, scheme.size()), scheme))
+        return std::nullopt;
+    return field->substr(scheme.size());
+}
+
+} // namespace
+
+dispatcher::dispatcher(app& a) : app_(a)
+{
+    for (auto const& r : routes())
+        counters_.push_back(&app_.metrics.route_of(r.pattern));
+    counters_.push_back(&app_.metrics.route_of("none"));
+}
+
+asio_reply dispatcher::admit(exchange& x)
+{
+    x.counted_as = counters_.back();
+    if (auto refused = find_route(x))
+        co_return refused;
+    if (!x.matched->needs)
+        co_return std::nullopt;
+    if (auto refused = co_await authenticate(x))
+        co_return refused;
+    if (auto refused = limit_rate(x))
+        co_return refused;
+    co_return check_media_type(x);
+}
+
+std::optional<reply> dispatcher::find_route(exchange& x)
+{
+    auto const target = std::string_view(x.request.target);
+    if (!target.starts_with('/'))
+        return invalid_target(x, "The request's target is not a path.");
+    auto const path = parts_of(path_of(target));
+    std::string allowed;
+    for (std::size_t i = 0; i < routes().size(); ++i) {
+        auto const& r = routes()[i];
+        auto const captured = match(r.pattern, path);
+        if (!captured)
+            continue;
+        x.counted_as = counters_[i];
+        if (r.method != x.request.method) {
+            allowed += (allowed.empty() ? "" : ", ") + std::string(r.method);
+            continue;
+        }
+        x.matched = &r;
+        for (auto const part : *captured) {
+            auto decoded = percent_decoded(part);
+            if (!decoded)
+                return invalid_target(x, "The path is not percent-encoded correctly.");
+            x.request.captured.push_back(std::move(*decoded));
+        }
+        auto const query = target.substr(std::min(path_of(target).size() + 1, target.size()));
+        auto parameters = parse_query(query);
+        if (!parameters)
+            return invalid_target(x, "The query is not percent-encoded correctly.");
+        x.request.query = std::move(*parameters);
+        return std::nullopt;
+    }
+    if (allowed.empty())
+        return problem(refusal{.code = errc::not_found}, x.request);
+    x.headers.emplace_back("Allow", allowed);
+    return problem(refusal{.code = errc::method_not_allowed, .detail = "Allowed: " + allowed + "."},
+                   x.request);
+}
+
+asio_reply dispatcher::authenticate(exchange& x)
+{
+    auto const key = bearer_key(x.request);
+    if (!key)
+        co_return problem(refusal{.code = errc::unauthenticated,
+                                  .detail = "Send Authorization: Bearer KEY."},
+                          x.request);
+    auto who = app_.keys.remembered(*key);
+    if (!who) {
+        try {
+            who = co_await app_.workers.run(
+                [this, &key](db::link& link) { return app_.keys.look_up(link, *key); });
+        } catch (std::exception const&) {
+            co_return answer_fault(std::current_exception(), x);
+        }
+    }
+    if (!*who)
+        co_return problem(refusal{.code = errc::unauthenticated,
+                                  .detail = "This API key is unknown or revoked."},
+                          x.request);
+    x.request.who = **who;
+    if (x.request.who.role < *x.matched->needs)
+        co_return problem(refusal{.code = errc::forbidden,
+                                  .detail = "This needs a key with the role " +
+                                            std::string(to_string(*x.matched->needs)) + "."},
+                          x.request);
+    co_return std::nullopt;
+}
+
+std::optional<reply> dispatcher::limit_rate(exchange& x)
+{
+    if (!app_.key_limits.is_on())
+        return std::nullopt;
+    auto const seen = app_.key_limits.take(std::to_string(x.request.who.api_key_id),
+                                           std::chrono::steady_clock::now());
+    std::array const met{met_limit{"key", seen}};
+    x.headers.emplace_back("RateLimit-Policy", to_ratelimit_policy(met));
+    x.headers.emplace_back("RateLimit", to_ratelimit(met));
+    if (seen.is_allowed)
+        return std::nullopt;
+    app_.metrics.rate_limited(metrics::limit_scope::api_key);
+    return problem(refusal{.code = errc::rate_limited,
+                           .detail = "This key sends more requests than it may.",
+                           .retry_after = seen.retry_after},
+                   x.request);
+}
+
+std::optional<reply> dispatcher::check_media_type(exchange const& x) const
+{
+    auto const length = x.request.header("content-length");
+    bool const has_body = x.request.header("transfer-encoding") || (length && *length != "0");
+    auto const type = media_type_of(x.request.header("content-type").value_or(""));
+    bool const is_accepted = equal_ignoring_case(type, x.matched->media_type);
+    if (!has_body || is_accepted || x.request.method == "GET")
+        return std::nullopt;
+    return problem(refusal{.code = errc::unsupported_media_type,
+                           .detail = "Send the body as " + std::string(x.matched->media_type) + "."},
+                   x.request);
+}
+
+boost::asio::awaitable<reply> dispatcher::handle(exchange& x)
+{
+    try {
+        co_return co_await x.matched->handle(x.request, app_);
+    } catch (std::exception const&) {
+        co_return answer_fault(std::current_exception(), x);
+    }
+}
+
+reply dispatcher::answer_fault(std::exception_ptr thrown, exchange const& x)
+{
+    auto const say = [&](log::level level, std::string_view what, std::exception const& e) {
+        log::write(level, what, {{"request_id", x.request.id}, {"fault", e.what()}});
+    };
+    try {
+        std::rethrow_exception(thrown);
+    } catch (overloaded const&) {
+        return problem(fault_report{.kind = fault_kind::overloaded}, x.request);
+    } catch (db::outcome_unknown const& e) {
+        say(log::level::error, "commit.outcome_unknown", e);
+        return problem(fault_report{.kind = fault_kind::outcome_unknown}, x.request);
+    } catch (db::error const& e) {
+        say(log::level::warning, "database.fault", e);
+        switch (e.kind()) {
+        case db::fault::unavailable:
+        case db::fault::connection_lost:
+            return problem(fault_report{.kind = fault_kind::database_unavailable}, x.request);
+        case db::fault::conflict:
+        case db::fault::lock_timeout:
+        case db::fault::statement_timeout:
+            return problem(fault_report{.kind = fault_kind::overloaded}, x.request);
+        case db::fault::constraint: app_.metrics.invariant_broken(); break;
+        case db::fault::other: break;
+        }
+    } catch (invariant_broken const& e) {
+        app_.metrics.invariant_broken();
+        say(log::level::critical, "invariant.broken", e);
+    } catch (std::exception const& e) {
+        say(log::level::error, "request.failed", e);
+    }
+    return problem(fault_report{.kind = fault_kind::internal}, x.request);
+}
+
+void dispatcher::finish(exchange const& x, reply& r)
+{
+    r.headers.insert(r.headers.end(), x.headers.begin(), x.headers.end());
+    auto const took = std::chrono::steady_clock::now() - x.began;
+    if (x.counted_as)
+        x.counted_as->answered(r.status, took);
+    auto const level = r.status >= 500 ? log::level::warning : log::level::debug;
+    if (log::is_on(level))
+        log::write(level, "request",
+                   {{"request_id", x.request.id},
+                    {"method", x.request.method},
+                    {"path", path_of(x.request.target)},
+                    {"status", r.status},
+                    {"duration_us",
+                     std::chrono::duration_cast<std::chrono::microseconds>(took).count()},
+                    {"key", x.request.who.name}});
+}
+
+} // namespace holdfast::http

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handlers, one for each route. Each reads the request, runs its use case on a database worker,
+// and makes a reply or a problem of the answer. Faults pass through as exceptions.
+#pragma once
+
+#include "service/http/app.hpp"
+#include "service/http/message.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+namespace holdfast::http {
+
+using pending_reply = boost::asio::awaitable<reply>;
+
+// reservations.cpp
+pending_reply create_reservation(request const&, app&);
+pending_reply list_reservations(request const&, app&);
+pending_reply show_reservation(request const&, app&);
+pending_reply confirm_reservation(request const&, app&);
+pending_reply release_reservation(request const&, app&);
+pending_reply extend_reservation(request const&, app&);
+pending_reply return_units(request const&, app&);
+
+// stock.cpp
+pending_reply list_items(request const&, app&);
+pending_reply put_item(request const&, app&);
+pending_reply show_item(request const&, app&);
+pending_reply adjust_stock(request const&, app&);
+pending_reply list_movements(request const&, app&);
+pending_reply import_stock(request const&, app&);
+
+// service.cpp
+pending_reply show_audit(request const&, app&);
+pending_reply livez(request const&, app&);
+pending_reply readyz(request const&, app&);
+pending_reply show_metrics(request const&, app&);
+pending_reply openapi(request const&, app&);
+pending_reply docs(request const&, app&);
+
+} // namespace holdfast::http

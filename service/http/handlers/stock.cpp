@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Items, their levels and their ledger; corrections and imports.
+
+#include "service/http/handlers.hpp"
+#include "service/http/problem.hpp"
+#include "service/http/text.hpp"
+#include "service/http/wire.hpp"
+
+namespace holdfast::http {
+
+namespace {
+
+template <class T>
+reply done(outcome<T> const& answer, int status)
+{
+    reply done{.status = status, .body = to_json(answer.value)};
+    if (answer.is_replay)
+        done.headers.emplace_back("Idempotent-Replayed", "true");
+    return done;
+}
+
+} // namespace
+
+// GET /v1/stock
+pending_reply list_items(request const& req, app& service)
+{
+    auto filter = parse_item_filter(req);
+    if (!filter)
+        co_return problem(filter.error(), req);
+
+    auto const limit = filter->limit++;
+    auto const list = [&](db::link& db) { return service.catalogue.list(db, *filter); };
+    auto const found = co_await service.workers.run(list);
+
+    co_return reply{.body = to_page(found, limit)};
+}
+
+// PUT /v1/stock/{sku}
+pending_reply put_item(request const& req, app& service)
+{
+    auto const command = parse_put_item(req);
+    if (!command)
+        co_return problem(command.error(), req);
+
+    auto const put = [&](db::link& db) { return service.catalogue.put(db, *command); };
+    auto const answer = co_await service.workers.run(put);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    reply put_reply{.status = answer->is_new ? 201 : 200, .body = to_json(answer->item)};
+    if (answer->is_new)
+        put_reply.headers.emplace_back("Location",
+                                       "/v1/stock/" + percent_encoded(command->sku.str()));
+    co_return put_reply;
+}
+
+// GET /v1/stock/{sku}
+pending_reply show_item(request const& req, app& service)
+{
+    auto const name = parse_sku(req);
+    if (!name)
+        co_return problem(name.error(), req);
+
+    auto const show = [&](db::link& db) { return service.catalogue.show(db, *name); };
+    auto const answer = co_await service.workers.run(show);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return reply{.body = to_json(*answer)};
+}
+
+// POST /v1/stock/{sku}/adjustments
+pending_reply adjust_stock(request const& req, app& service)
+{
+    auto const command = parse_adjust(req);
+    if (!command)
+        co_return problem(command.error(), req);
+
+    auto const adjust = [&](db::link& db) { return service.adjustments.adjust(db, *command); };
+    auto const answer = co_await service.workers.run(adjust);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return done(*answer, 201);
+}
+
+// GET /v1/stock/{sku}/movements
+pending_reply list_movements(request const& req, app& service)
+{
+    auto filter = parse_movement_filter(req);
+    if (!filter)
+        co_return problem(filter.error(), req);
+
+    auto const limit = filter->limit++;
+    auto const list = [&](db::link& db) { return service.catalogue.movements(db, *filter); };
+    auto const answer = co_await service.workers.run(list);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return reply{.body = to_page(*answer, limit)};
+}
+
+// POST /v1/imports
+pending_reply import_stock(request const& req, app& service)
+{
+    auto const command = parse_import(req);
+    if (!command)
+        co_return problem(command.error(), req);
+
+    auto const import = [&](db::link& db) { return service.imports.run(db, *command); };
+    auto const answer = co_await service.workers.run(import);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return done(*answer, 200);
+}
+
+} // namespace holdfast::http

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request and its reply as handlers see them: plain values, no Beast.
+#pragma once
+
+#include "service/caller.hpp"
+#include "stock/result.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::http {
+
+struct request {
+    std::string method;  // "GET"
+    std::string target;  // as sent: path and query
+    std::vector<std::string> captured; // the {parts} of the route's pattern, percent-decoded
+    std::vector<std::pair<std::string, std::string>> query; // percent-decoded, in order
+    std::vector<std::pair<std::string, std::string>> headers; // names in lower case
+    std::string body;
+    std::string id; // X-Request-Id of the answer
+    caller who;     // set before a handler runs, for routes that need a key
+
+    // The first header of this (lower case) name, or nothing.
+    [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const noexcept;
+};
+
+struct reply {
+    int status = 200;
+    std::string body = {};
+    std::string content_type = "application/json";
+    std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+} // namespace holdfast::http

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/http/session.hpp"
+
+#include "service/http/problem.hpp"
+#include "stock/uuid.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace holdfast::http {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t header_bytes_max = 16 * 1024;
+
+// Room for a header and a piece of a body; a body itself grows in the parser, up to its own limit.
+constexpr std::size_t buffer_bytes_max = 64 * 1024;
+
+// A 64 MiB import over a slow line.
+constexpr auto large_body_time = std::chrono::seconds(120);
+constexpr std::size_t large_body = 2 << 20;
+
+constexpr auto write_time = 30s;
+constexpr auto drain_moment = 1s;
+
+// What a refused client may still send before the connection is closed under it, so that it can read
+// the refusal.
+constexpr std::size_t linger_bytes_max = 4 << 20;
+constexpr auto linger_time = 2s;
+
+using response = bhttp::response<bhttp::string_body>;
+
+std::string lower(beast::string_view text)
+{
+    std::string s(text);
+    std::ranges::transform(s, s.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    });
+    return s;
+}
+
+void copy_head(session::parser::value_type const& message, request& into)
+{
+    into.method = std::string(message.method_string());
+    into.target = std::string(message.target());
+    for (auto const& field : message)
+        into.headers.emplace_back(lower(field.name_string()), std::string(field.value()));
+}
+
+response to_response(exchange const& x, reply r, unsigned version)
+{
+    response out(static_cast<bhttp::status>(r.status), version);
+    out.set(bhttp::field::content_type, r.content_type);
+    out.set("X-Request-Id", x.request.id);
+    out.set(bhttp::field::cache_control, "no-store");
+    out.set("X-Content-Type-Options", "nosniff");
+    for (auto const& [name, value] : r.headers)
+        out.set(name, value);
+    out.body() = std::move(r.body);
+    return out;
+}
+
+bool expects_continue(session::parser::value_type const& message)
+{
+    return beast::iequals(message[bhttp::field::expect], "100-continue");
+}
+
+// The answer to a message that is no HTTP, or whose header is too large; nothing when the client is
+// gone or just slow, and there is nobody to answer.
+std::optional<reply> answer_to(beast::error_code ec, exchange const& x)
+{
+    if (ec == bhttp::error::header_limit || ec == bhttp::error::buffer_overflow)
+        return header_too_large("The header is larger than 16 KiB.", x.request);
+    if (ec == bhttp::error::body_limit)
+        return problem(refusal{.code = errc::payload_too_large}, x.request);
+    bool const is_gone = ec == bhttp::error::end_of_stream || ec == bhttp::error::partial_message;
+    if (!is_gone && ec.category() == bhttp::make_error_code(bhttp::error::bad_method).category())
+        return problem(refusal{.code = errc::validation_failed,
+                               .detail = "This is not a valid HTTP request."},
+                       x.request);
+    return std::nullopt;
+}
+
+} // namespace
+
+session::session(asio::ip::tcp::socket socket, dispatcher& d)
+    : stream_(std::move(socket)), buffer_(buffer_bytes_max), idle_timer_(stream_.get_executor()),
+      dispatcher_(d)
+{
+}
+
+bool session::is_draining() const noexcept
+{
+    return dispatcher_.application().is_draining.load(std::memory_order_relaxed);
+}
+
+void session::arm_idle_timer(std::chrono::steady_clock::duration longest)
+{
+    idle_timer_.expires_after(longest);
+    idle_timer_.async_wait([self = shared_from_this(), wait = idle_wait_](beast::error_code ec) {
+        if (!ec && self->is_idle_ && self->idle_wait_ == wait)
+            self->stream_.socket().cancel(ec);
+    });
+}
+
+void session::end_soon()
+{
+    if (is_idle_)
+        arm_idle_timer(drain_moment);
+}
+
+void session::cut()
+{
+    beast::error_code ignored;
+    stream_.socket().close(ignored);
+    idle_timer_.cancel();
+}
+
+// Waits until the first byte of a request is there. False when none came.
+asio::awaitable<bool> session::wait_for_request()
+{
+    if (buffer_.size() > 0)
+        co_return true;
+    auto const& settings = dispatcher_.application().settings;
+    ++idle_wait_;
+    is_idle_ = true;
+    arm_idle_timer(is_draining() ? std::chrono::seconds(drain_moment)
+                                 : std::chrono::seconds(settings.idle_connection_seconds));
+    beast::error_code ec;
+    co_await stream_.socket().async_wait(asio::ip::tcp::socket::wait_read,
+                                         asio::redirect_error(asio::use_awaitable, ec));
+    is_idle_ = false;
+    idle_timer_.cancel();
+    co_return !ec;
+}
+
+// Reads the head of the next request and asks whether to go on with it. Returns the refusal if not.
+asio::awaitable<std::optional<reply>> session::read_head_of(exchange& x, parser& incoming,
+                                                            beast::error_code& ec)
+{
+    auto const seconds = dispatcher_.application().settings.request_read_seconds;
+    incoming.header_limit(header_bytes_max);
+    incoming.body_limit(boost::none); // set once the route is known
+    stream_.expires_after(std::chrono::seconds(seconds));
+    co_await bhttp::async_read_header(stream_, buffer_, incoming,
+                                      asio::redirect_error(asio::use_awaitable, ec));
+    x.began = std::chrono::steady_clock::now();
+    if (ec)
+        co_return answer_to(ec, x);
+    copy_head(incoming.get(), x.request);
+    auto refused = co_await dispatcher_.admit(x);
+    auto const length = incoming.content_length();
+    if (!refused && length && *length > x.matched->body_max)
+        refused = problem(refusal{.code = errc::payload_too_large}, x.request);
+    co_return refused;
+}
+
+// Reads the body of an admitted request. Returns the refusal of one that is too large or broken.
+asio::awaitable<std::optional<reply>> session::read_body_of(exchange& x, parser& incoming,
+                                                            beast::error_code& ec)
+{
+    if (incoming.is_done())
+        co_return std::nullopt;
+    bool const is_large = x.matched->body_max > large_body;
+    auto const seconds = std::chrono::seconds(
+        dispatcher_.application().settings.request_read_seconds);
+    incoming.body_limit(x.matched->body_max);
+    stream_.expires_after(is_large ? std::max(seconds, large_body_time) : seconds);
+    if (expects_continue(incoming.get())) {
+        bhttp::response<bhttp::empty_body> go_on(bhttp::status::continue_, 11);
+        co_await bhttp::async_write(stream_, go_on, asio::redirect_error(asio::use_awaitable, ec));
+    }
+    if (!ec)
+        co_await bhttp::async_read(stream_, buffer_, incoming,
+                                   asio::redirect_error(asio::use_awaitable, ec));
+    co_return ec ? answer_to(ec, x) : std::nullopt;
+}
+
+asio::awaitable<session::after_answer> session::serve_one()
+{
+    beast::error_code ec;
+    exchange x;
+    x.request.id = uuid::make_v7().str();
+    parser incoming;
+    auto answer = co_await read_head_of(x, incoming, ec);
+    if (!answer && !ec)
+        answer = co_await read_body_of(x, incoming, ec);
+    if (!answer && ec)
+        co_return after_answer::close; // the client is gone or too slow: nobody to answer
+    bool const is_whole = !ec && incoming.is_done();
+    if (!answer) {
+        x.request.body = std::move(incoming.get().body());
+        stream_.expires_never(); // the handler has its own deadlines
+        answer = co_await dispatcher_.handle(x);
+    }
+    dispatcher_.finish(x, *answer);
+
+    bool const stays = is_whole && incoming.get().keep_alive() && !is_draining();
+    auto out = to_response(x, std::move(*answer), incoming.get().version() == 10 ? 10 : 11);
+    out.keep_alive(stays);
+    out.prepare_payload();
+    stream_.expires_after(write_time);
+    co_await bhttp::async_write(stream_, out, asio::redirect_error(asio::use_awaitable, ec));
+    if (!ec && !is_whole)
+        co_await linger();
+    co_return stays && !ec ? after_answer::keep_alive : after_answer::close;
+}
+
+// Says that no more is coming and reads what the client still sends, so that its answer is not lost to
+// a reset (RFC 9112, section 9.6).
+asio::awaitable<void> session::linger()
+{
+    beast::error_code ec;
+    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ec);
+    stream_.expires_after(linger_time);
+    std::size_t dropped = 0;
+    char scrap[16 * 1024];
+    while (!ec && dropped < linger_bytes_max)
+        dropped += co_await stream_.async_read_some(
+            asio::buffer(scrap), asio::redirect_error(asio::use_awaitable, ec));
+}
+
+asio::awaitable<void> session::run()
+{
+    beast::error_code ec;
+    stream_.socket().set_option(asio::ip::tcp::no_delay(true), ec);
+    auto next = after_answer::keep_alive;
+    while (next == after_answer::keep_alive && co_await wait_for_request())
+        next = co_await serve_one();
+    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ec);
+    stream_.socket().close(ec);
+}
+
+} // namespace holdfast::http

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/http/text.hpp"
+
+#include "service/secrets.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace holdfast::http {
+
+namespace {
+
+// Grows when what stands in a cursor changes, so that an old one is refused and not misread.
+constexpr std::string_view cursor_version = "1";
+
+constexpr std::size_t idempotency_key_length_max = 255;
+
+// The value of a hexadecimal digit, or -1.
+int digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool is_unreserved(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+std::optional<std::string> form_decoded(std::string_view text)
+{
+    std::string spaced(text);
+    std::ranges::replace(spaced, '+', ' ');
+    return percent_decoded(spaced);
+}
+
+std::string base64url(std::string_view text)
+{
+    return to_base64url(std::span(reinterpret_cast<std::uint8_t const*>(text.data()), text.size()));
+}
+
+std::optional<std::string> base64url_decoded(std::string_view text)
+{
+    constexpr std::string_view alphabet =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::string decoded;
+    unsigned bits = 0;
+    int bit_count = 0;
+    for (char const c : text) {
+        auto const value = alphabet.find(c);
+        if (value == std::string_view::npos)
+            return std::nullopt;
+        bits = (bits << 6 | static_cast<unsigned>(value)) & 0xFFFFU;
+        bit_count += 6;
+        if (bit_count < 8)
+            continue;
+        bit_count -= 8;
+        decoded += static_cast<char>(bits >> bit_count & 0xFFU);
+    }
+    // Leftover bits and characters would let one value be written in several ways.
+    if (base64url(decoded) != text)
+        return std::nullopt;
+    return decoded;
+}
+
+// Precondition: it begins with a quote. Nothing when it is no quoted string and nothing else.
+std::optional<std::string> unquoted(std::string_view field)
+{
+    std::string text;
+    for (std::size_t i = 1; i < field.size(); ++i) {
+        if (field[i] == '"')
+            return i + 1 == field.size() ? std::optional(std::move(text)) : std::nullopt;
+        if (field[i] == '\\') {
+            ++i;
+            if (i == field.size() || (field[i] != '"' && field[i] != '\\'))
+                return std::nullopt;
+        }
+        text += field[i];
+    }
+    return std::nullopt;
+}
+
+std::string cursor_prefix(std::string_view list)
+{
+    return std::string(cursor_version) + std::string(list) + ':';
+}
+
+} // namespace
+
+std::optional<std::string> percent_decoded(std::string_view text)
+{
+    std::string decoded;
+    decoded.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            decoded += text[i];
+            continue;
+        }
+        auto const high = i + 1 < text.size() ? digit_value(text[i + 1]) : -1;
+        auto const low = i + 2 < text.size() ? digit_value(text[i + 2]) : -1;
+        if (high < 0 || low < 0)
+            return std::nullopt;
+        decoded += static_cast<char>(high * 16 + low);
+        i += 2;
+    }
+    return decoded;
+}
+
+std::string percent_encoded(std::string_view text)
+{
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string encoded;
+    encoded.reserve(text.size());
+    for (char const c : text) {
+        if (is_unreserved(c)) {
+            encoded += c;
+            continue;
+        }
+        auto const byte = static_cast<unsigned char>(c);
+        encoded += '%';
+        encoded += digits[byte >> 4];
+        encoded += digits[byte & 0xFU];
+    }
+    return encoded;
+}
+
+std::optional<query_parameters> parse_query(std::string_view text)
+{
+    query_parameters parameters;
+    while (!text.empty()) {
+        auto const end = std::min(text.find('&'), text.size());
+        auto const piece = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (piece.empty())
+            continue;
+
+        auto const equals = std::min(piece.find('='), piece.size());
+        auto name = form_decoded(piece.substr(0, equals));
+        auto value = form_decoded(piece.substr(std::min(equals + 1, piece.size())));
+        if (!name || !value)
+            return std::nullopt;
+        parameters.emplace_back(std::move(*name), std::move(*value));
+    }
+    return parameters;
+}
+
+std::string to_cursor(std::string_view list, std::string_view last_shown)
+{
+    return base64url(cursor_prefix(list) + std::string(last_shown));
+}
+
+std::optional<std::string> from_cursor(std::string_view list, std::string_view cursor)
+{
+    auto decoded = base64url_decoded(cursor);
+    auto const prefix = cursor_prefix(list);
+    if (!decoded || !decoded->starts_with(prefix))
+        return std::nullopt;
+    return decoded->substr(prefix.size());
+}
+
+std::optional<std::string> parse_idempotency_key(std::string_view field)
+{
+    auto key = field.starts_with('"') ? unquoted(field) : std::string(field);
+    auto const is_printable = [](char c) { return c >= 0x20 && c <= 0x7E; };
+    if (!key || key->empty() || key->size() > idempotency_key_length_max ||
+        !std::ranges::all_of(*key, is_printable))
+        return std::nullopt;
+    return key;
+}
+
+} // namespace holdfast::http

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in the head of a request: percent-encoded text, queries, the cursors of lists, and
+// idempotency keys.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::http {
+
+// The bytes a part of a path stands for (RFC 3986, section 2.1), which need not be UTF-8.
+// Nothing when a % is not followed by two hexadecimal digits.
+[[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
+
+// The text as one part of a path: all but the unreserved characters as %XX.
+[[nodiscard]] std::string percent_encoded(std::string_view text);
+
+using query_parameters = std::vector<std::pair<std::string, std::string>>;
+
+// Reads what follows the ? of a target, in order, decoded. A + is a blank, as browsers and HTTP
+// libraries write one; a plus sign is %2B. Nothing when a % is not followed by two digits.
+[[nodiscard]] std::optional<query_parameters> parse_query(std::string_view text);
+
+// An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing
+// to another: `list` is its name.
+[[nodiscard]] std::string to_cursor(std::string_view list, std::string_view last_shown);
+
+// What `last_shown` was; nothing when it is not a cursor of this list.
+[[nodiscard]] std::optional<std::string> from_cursor(std::string_view list,
+                                                     std::string_view cursor);
+
+// The key in an Idempotency-Key field: 1-255 printable ASCII characters, bare or as a quoted string
+// (RFC 8941, section 3.3.3), which means the same. Nothing when it is neither.
+[[nodiscard]] std::optional<std::string> parse_idempotency_key(std::string_view field);
+
+} // namespace holdfast::http

@@ -1,0 +1,720 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/http/wire.hpp"
+
+#include "service/http/body_reader.hpp"
+#include "service/http/json.hpp"
+#include "service/http/text.hpp"
+#include "service/secrets.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+namespace holdfast::http {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr text_rule name_rule{.length_max = 200, .length_min = 0};
+constexpr text_rule short_text_rule{.length_max = 200}; // customer, reference, a search
+constexpr text_rule strategy_rule{.length_max = 50};
+constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
+
+constexpr std::array<std::string_view, 4> state_words{"held", "confirmed", "released", "expired"};
+constexpr std::array<std::string_view, 3> import_mode_words{"set", "add", "count"};
+constexpr std::array<std::string_view, 1> if_expired_words{"reserve_again"};
+
+// The lists that have cursors.
+constexpr std::string_view reservations_list = "r";
+constexpr std::string_view items_list = "i";
+constexpr std::string_view movements_list = "m";
+
+result<void> refuse_if_any(invalid_members const& faults)
+{
+    if (!faults.is_empty())
+        return faults.to_refusal();
+    return {};
+}
+
+// Notes every parameter of the query, for requests that take none.
+void refuse_query(request const& req, invalid_members& faults)
+{
+    query_reader(req.query, faults).finish();
+}
+
+// A body that may be left out.
+result<json> parse_optional_json(std::string_view body)
+{
+    if (body.empty())
+        return {boost::system::in_place_value, json::object()};
+    return parse_json(body);
+}
+
+// The one Idempotency-Key of a request. Notes a fault when there is no telling what it is.
+std::optional<std::string> read_key(request const& req, invalid_members& faults)
+{
+    constexpr std::string_view name = "idempotency-key";
+    auto const is_key = [&](auto const& header) { return header.first == name; };
+    auto const count = std::ranges::count_if(req.headers, is_key);
+    if (count == 0)
+        return std::nullopt;
+    if (count > 1) {
+        faults.add("", "Idempotency-Key must be there once");
+        return std::nullopt;
+    }
+    auto key = parse_idempotency_key(std::ranges::find_if(req.headers, is_key)->second);
+    if (!key)
+        faults.add("", "Idempotency-Key must be 1 to 255 printable ASCII characters, "
+                       "bare or as a quoted string");
+    return key;
+}
+
+// What a request asks for: `operation` names the route, `asked` the rest in one canonical way.
+struct asked_for {
+    std::string_view operation;
+    std::string asked;
+};
+
+// The key of a request, after everything else was read: what is wrong with the request comes first.
+result<request_key> key_of(request const& req, asked_for const& what, invalid_members& faults)
+{
+    auto key = read_key(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    if (!key)
+        return refusal{.code = errc::idempotency_key_missing,
+                       .detail = "Send an Idempotency-Key header: one for each thing you mean to "
+                                 "happen, the same when you retry."};
+
+    std::string canonical(what.operation);
+    for (auto const& part : req.captured)
+        canonical += '\n' + part;
+    canonical += '\n' + what.asked;
+    return request_key{.api_key_id = req.who.api_key_id,
+                       .key = std::move(*key),
+                       .fingerprint = fingerprint(canonical)};
+}
+
+// What no id looks like is the id of nothing, so this is no fault of the request's form.
+result<uuid> id_in_path(request const& req)
+{
+    auto const id = uuid::parse(req.captured.at(0));
+    if (!id)
+        return refusal{.code = errc::unknown_reservation,
+                       .detail = "There is no reservation with this id."};
+    return *id;
+}
+
+std::optional<sku> sku_in_path(request const& req, invalid_members& faults)
+{
+    auto const& text = req.captured.at(0);
+    if (auto fault = sku::fault_of(text)) {
+        faults.add("/path/sku", std::move(*fault));
+        return std::nullopt;
+    }
+    return sku(text);
+}
+
+location read_location(object_reader& body)
+{
+    auto text = body.text("location", &location::fault_of);
+    return text ? location(std::move(*text)) : location();
+}
+
+std::vector<line_request> read_lines(object_reader& body)
+{
+    std::vector<line_request> lines;
+    for (auto& line : body.objects("lines", lines_max)) {
+        line.require("sku");
+        line.require("quantity");
+        auto name = line.text("sku", &sku::fault_of);
+        auto const quantity = line.integer("quantity", {1, quantity_max});
+        auto where = read_location(line);
+        line.finish();
+        if (name && quantity)
+            lines.push_back({{sku(std::move(*name)), std::move(where)}, *quantity});
+    }
+    return merged(std::move(lines));
+}
+
+std::optional<std::chrono::seconds> read_ttl(object_reader& body)
+{
+    auto const seconds = body.integer("ttl_seconds", {1, ttl_seconds_max});
+    if (!seconds)
+        return std::nullopt;
+    return std::chrono::seconds(*seconds);
+}
+
+// Tells a member that is null from one that is not there.
+template <class T>
+std::optional<std::optional<T>> if_named(object_reader const& body, std::string_view name,
+                                         std::optional<T> value)
+{
+    std::optional<std::optional<T>> named;
+    if (body.has(name))
+        named.emplace(std::move(value));
+    return named;
+}
+
+struct amount {
+    std::optional<units> delta;
+    std::optional<units> set_to;
+    std::optional<units> expect_on_hand;
+};
+
+// Reads either a change or a new number, with what is expected of the old one.
+amount read_amount(object_reader& body)
+{
+    amount read{
+        .delta = body.integer("delta", {-level_max, level_max}),
+        .set_to = body.integer("set_to", {0, level_max}),
+        .expect_on_hand = body.integer_or_null("expect_on_hand", {0, level_max}),
+    };
+    if (read.delta == 0)
+        body.fault("delta", "must not be 0");
+    if (!body.has("delta") && !body.has("set_to"))
+        body.fault("", "must have delta or set_to");
+    if (body.has("delta") && body.has("set_to"))
+        body.fault("set_to", "must not stand beside delta");
+    if (body.has("set_to") && !body.has("expect_on_hand"))
+        body.fault("expect_on_hand",
+                   "is required with set_to: the number you saw, or null for whatever it is");
+    if (body.has("expect_on_hand") && !body.has("set_to"))
+        body.fault("expect_on_hand", "only goes with set_to");
+    return read;
+}
+
+std::optional<std::int64_t> parse_movement_id(std::string_view text)
+{
+    std::int64_t id = 0;
+    auto const* const end = text.data() + text.size();
+    auto const [stop, error] = std::from_chars(text.data(), end, id);
+    if (error != std::errc() || stop != end || id < 1)
+        return std::nullopt;
+    return id;
+}
+
+// More locations than any shop has, each full to its bound, must not make a sum overflow.
+units add_up(units a, units b)
+{
+    units sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<units>::max() : sum;
+}
+
+units sellable(stock_level const& level)
+{
+    return std::max<units>(0, level.available());
+}
+
+void write(json_writer& out, reservation_line const& line)
+{
+    out.begin_object();
+    out.member("sku", line.at.sku);
+    out.member("location", line.at.location);
+    out.member("quantity", line.quantity);
+    out.member("confirmed", line.confirmed);
+    out.member("returned", line.returned);
+    out.end_object();
+}
+
+void write(json_writer& out, reservation const& r)
+{
+    auto const when = [&](reservation_state state, std::optional<timestamp> at) {
+        return r.state == state ? at : std::nullopt;
+    };
+    out.begin_object();
+    out.member("id", r.id);
+    out.member("state", to_string(r.state));
+    out.key("lines");
+    out.begin_array();
+    for (auto const& line : r.lines)
+        write(out, line);
+    out.end_array();
+    out.member("customer", r.customer);
+    out.member("reference", r.reference);
+    out.member("created_at", r.created_at);
+    out.member("expires_at", r.expires_at);
+    out.member("confirmed_at", when(reservation_state::confirmed, r.settled_at));
+    out.member("released_at", when(reservation_state::released, r.settled_at));
+    // A hold whose time has passed is expired from that moment, swept or not.
+    out.member("expired_at",
+               when(reservation_state::expired, r.settled_at ? r.settled_at : r.expires_at));
+    out.member("supersedes", r.supersedes);
+    out.member("superseded_by", r.superseded_by);
+    out.key("metadata");
+    out.raw(r.metadata);
+    out.end_object();
+}
+
+void write(json_writer& out, level_at const& l)
+{
+    out.begin_object();
+    out.member("location", l.location);
+    out.member("on_hand", l.level.on_hand);
+    out.member("reserved", l.level.reserved);
+    out.member("available", sellable(l.level));
+    out.member("version", l.level.version);
+    if (l.level.short_by() > 0)
+        out.member("short", l.level.short_by());
+    out.end_object();
+}
+
+void write(json_writer& out, item const& i)
+{
+    stock_level total;
+    units available = 0;
+    for (auto const& [where, level] : i.levels) {
+        total.on_hand = add_up(total.on_hand, level.on_hand);
+        total.reserved = add_up(total.reserved, level.reserved);
+        available = add_up(available, sellable(level));
+    }
+    out.begin_object();
+    out.member("sku", i.sku);
+    out.member("name", i.settings.name);
+    out.member("on_sale", i.settings.on_sale);
+    out.member("on_hand", total.on_hand);
+    out.member("reserved", total.reserved);
+    out.member("available", available);
+    out.key("levels");
+    out.begin_array();
+    for (auto const& level : i.levels)
+        write(out, level);
+    out.end_array();
+    out.member("sale_starts_at", i.settings.sale_starts_at);
+    out.member("sale_ends_at", i.settings.sale_ends_at);
+    out.member("max_per_customer", i.settings.max_per_customer);
+    out.member("low_stock_at", i.settings.low_stock_at);
+    out.member("strategy", i.settings.strategy);
+    out.end_object();
+}
+
+void write(json_writer& out, ledger_entry const& entry)
+{
+    auto const& m = entry.movement;
+    out.begin_object();
+    out.member("id", std::to_string(entry.id));
+    out.member("kind", to_string(m.kind));
+    out.member("reason", m.by.reason);
+    out.member("on_hand_delta", m.on_hand_delta);
+    out.member("reserved_delta", m.reserved_delta);
+    out.member("on_hand", m.after.on_hand);
+    out.member("reserved", m.after.reserved);
+    out.member("version", m.after.version);
+    out.member("sku", m.at.sku);
+    out.member("location", m.at.location);
+    out.member("reservation_id", m.reservation_id);
+    out.member("actor", m.by.actor);
+    out.member("note", m.by.note);
+    out.member("reference", m.by.reference);
+    out.member("at", entry.at);
+    out.end_object();
+}
+
+void write(json_writer& out, concerned_hold const& hold)
+{
+    out.begin_object();
+    out.member("reservation_id", hold.reservation_id);
+    out.member("quantity", hold.quantity);
+    out.member("expires_at", hold.expires_at);
+    out.member("customer", hold.customer);
+    out.member("reference", hold.reference);
+    out.end_object();
+}
+
+void write(json_writer& out, import_difference const& difference)
+{
+    out.begin_object();
+    out.member("row", difference.row);
+    out.member("sku", difference.at.sku);
+    out.member("location", difference.at.location);
+    out.member("on_hand_before", difference.on_hand_before);
+    out.member("on_hand_after", difference.on_hand_after);
+    out.member("created", difference.is_new);
+    out.end_object();
+}
+
+void write(json_writer& out, violation const& v)
+{
+    out.begin_object();
+    out.member("check", v.check);
+    out.member("sku", v.sku);
+    out.member("location", v.location);
+    out.member("detail", v.detail);
+    out.end_object();
+}
+
+template <class T>
+void write_array(json_writer& out, std::string_view name, std::span<T const> all)
+{
+    out.key(name);
+    out.begin_array();
+    for (auto const& one : all)
+        write(out, one);
+    out.end_array();
+}
+
+// `cursor_after` gives the cursor that continues after one of the list.
+template <class T, class CursorAfter>
+std::string page(std::span<T const> found, std::size_t limit, CursorAfter cursor_after)
+{
+    auto const shown = found.first(std::min(limit, found.size()));
+    json_writer out;
+    out.begin_object();
+    write_array(out, "data", shown);
+    if (shown.size() < found.size() && !shown.empty())
+        out.member("next_cursor", cursor_after(shown.back()));
+    else
+        out.member("next_cursor", std::optional<std::string>());
+    out.end_object();
+    return out.take();
+}
+
+} // namespace
+
+result<reserve_command> parse_reserve(request const& req, std::chrono::seconds ttl_default)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    body.require("lines");
+    reserve_command command{
+        .key = {},
+        .actor = req.who.name,
+        .lines = read_lines(body),
+        .customer = body.text_or_null("customer", short_text_rule),
+        .reference = body.text_or_null("reference", short_text_rule),
+        .ttl = read_ttl(body).value_or(ttl_default),
+        .confirm_at_once = body.boolean("confirm").value_or(false),
+        .supersedes = body.id_or_null("supersedes"),
+        .metadata = body.free_object("metadata", metadata_bytes_max).value_or("{}"),
+    };
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY(command.key, key_of(req, {"POST /v1/reservations", document.dump()}, faults));
+    return command;
+}
+
+result<confirm_command> parse_confirm(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    auto lines = read_lines(body);
+    auto const if_expired_word = body.one_of("if_expired", if_expired_words);
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    HOLDFAST_TRY(auto const id, id_in_path(req));
+
+    confirm_command command{.id = id, .actor = req.who.name, .lines = {}};
+    if (body.has("lines"))
+        command.lines = std::move(lines);
+    if (if_expired_word)
+        command.if_expired = if_expired::reserve_again;
+    return command;
+}
+
+result<uuid> parse_release(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
+    invalid_members faults;
+    object_reader(document, "", faults).finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    return id_in_path(req);
+}
+
+result<extend_command> parse_extend(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    body.require("ttl_seconds");
+    auto const ttl = read_ttl(body);
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    HOLDFAST_TRY(auto const id, id_in_path(req));
+    return extend_command{.id = id, .ttl = ttl.value()};
+}
+
+result<uuid> parse_reservation_id(request const& req)
+{
+    HOLDFAST_TRY_VOID(parse_nothing(req));
+    return id_in_path(req);
+}
+
+result<return_command> parse_return(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    body.require("lines");
+    return_command command{
+        .key = {},
+        .id = {},
+        .actor = req.who.name,
+        .lines = read_lines(body),
+        .restock = body.boolean("restock").value_or(true),
+    };
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY(command.key,
+                 key_of(req, {"POST /v1/reservations/{id}/returns", document.dump()}, faults));
+    HOLDFAST_TRY(command.id, id_in_path(req));
+    return command;
+}
+
+result<reservation_filter> parse_reservation_filter(request const& req)
+{
+    invalid_members faults;
+    query_reader query(req.query, faults);
+    auto const state = query.one_of("state", state_words);
+    auto name = query.text("sku", &sku::fault_of);
+    reservation_filter filter{
+        .state = state ? parse_reservation_state(*state) : std::nullopt,
+        .sku = name ? std::optional(sku(std::move(*name))) : std::nullopt,
+        .customer = query.text("customer", short_text_rule),
+        .reference = query.text("reference", short_text_rule),
+        .before = {},
+        .limit = query.limit(),
+    };
+    if (auto const last_shown = query.cursor(reservations_list)) {
+        filter.before = uuid::parse(*last_shown);
+        if (!filter.before)
+            query.fault("cursor", "must be a next_cursor of this list");
+    }
+    query.finish();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    return filter;
+}
+
+result<put_item_command> parse_put_item(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    auto name = sku_in_path(req, faults);
+    object_reader body(document, "", faults);
+    auto where = body.text("location", &location::fault_of);
+
+    auto const text = [&](std::string_view member, text_rule const& rule) {
+        return if_named(body, member, body.text_or_null(member, rule));
+    };
+    auto const instant = [&](std::string_view member) {
+        return if_named(body, member, body.instant_or_null(member));
+    };
+    auto const count = [&](std::string_view member, integer_rule rule) {
+        return if_named(body, member, body.integer_or_null(member, rule));
+    };
+    auto named = text("name", name_rule);
+    auto const on_sale = body.boolean("on_sale");
+    auto const starts_at = instant("sale_starts_at");
+    auto const ends_at = instant("sale_ends_at");
+    auto const max_per_customer = count("max_per_customer", {1, quantity_max});
+    auto const low_stock_at = count("low_stock_at", {0, level_max});
+    auto strategy = text("strategy", strategy_rule);
+    auto const on_hand = body.integer("on_hand", {0, level_max});
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+
+    return put_item_command{
+        .sku = std::move(name.value()),
+        .actor = req.who.name,
+        .name = std::move(named),
+        .on_sale = on_sale,
+        .sale_starts_at = starts_at,
+        .sale_ends_at = ends_at,
+        .max_per_customer = max_per_customer,
+        .low_stock_at = low_stock_at,
+        .strategy = std::move(strategy),
+        .on_hand = on_hand,
+        .location = where ? std::optional(location(std::move(*where))) : std::nullopt,
+    };
+}
+
+result<sku> parse_sku(request const& req)
+{
+    invalid_members faults;
+    auto name = sku_in_path(req, faults);
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    return std::move(name.value());
+}
+
+result<item_filter> parse_item_filter(request const& req)
+{
+    invalid_members faults;
+    query_reader query(req.query, faults);
+    item_filter filter{
+        .q = query.text("q", short_text_rule),
+        .only_low = query.boolean("low").value_or(false),
+        .after = {},
+        .limit = query.limit(),
+    };
+    if (auto last_shown = query.cursor(items_list)) {
+        if (sku::fault_of(*last_shown))
+            query.fault("cursor", "must be a next_cursor of this list");
+        else
+            filter.after = sku(std::move(*last_shown));
+    }
+    query.finish();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    return filter;
+}
+
+result<movement_filter> parse_movement_filter(request const& req)
+{
+    invalid_members faults;
+    auto name = sku_in_path(req, faults);
+    query_reader query(req.query, faults);
+    auto const limit = query.limit();
+    std::optional<std::int64_t> before;
+    if (auto const last_shown = query.cursor(movements_list)) {
+        before = parse_movement_id(*last_shown);
+        if (!before)
+            query.fault("cursor", "must be a next_cursor of this list");
+    }
+    query.finish();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    return movement_filter{.sku = std::move(name.value()), .before = before, .limit = limit};
+}
+
+result<adjust_command> parse_adjust(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    auto name = sku_in_path(req, faults);
+    object_reader body(document, "", faults);
+    auto const amount = read_amount(body);
+    auto where = read_location(body);
+    body.require("reason");
+    auto reason = body.one_of("reason", adjustment_reasons);
+    auto const allow_short = body.boolean("allow_short").value_or(false);
+    auto note = body.text_or_null("note", note_rule);
+    auto reference = body.text_or_null("reference", short_text_rule);
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY(auto key,
+                 key_of(req, {"POST /v1/stock/{sku}/adjustments", document.dump()}, faults));
+    return adjust_command{
+        .key = std::move(key),
+        .actor = req.who.name,
+        .at = {std::move(name.value()), std::move(where)},
+        .delta = amount.delta,
+        .set_to = amount.set_to,
+        .expect_on_hand = amount.expect_on_hand,
+        .allow_short = allow_short,
+        .reason = std::move(reason.value()),
+        .note = std::move(note),
+        .reference = std::move(reference),
+    };
+}
+
+result<import_command> parse_import(request const& req)
+{
+    invalid_members faults;
+    query_reader query(req.query, faults);
+    query.require("mode");
+    auto const mode = query.one_of("mode", import_mode_words);
+    auto const is_preview = query.boolean("dry_run").value_or(false);
+    query.finish();
+
+    auto asked = mode.value_or("") + (is_preview ? "\npreview\n" : "\napply\n") +
+                 to_hex(fingerprint(req.body));
+    HOLDFAST_TRY(auto key, key_of(req, {"POST /v1/imports", std::move(asked)}, faults));
+    return import_command{
+        .key = std::move(key),
+        .actor = req.who.name,
+        .mode = parse_import_mode(mode.value()).value(),
+        .run = is_preview ? import_run::preview : import_run::apply,
+        .csv = req.body,
+    };
+}
+
+result<void> parse_nothing(request const& req)
+{
+    invalid_members faults;
+    refuse_query(req, faults);
+    return refuse_if_any(faults);
+}
+
+std::string to_json(reservation const& r)
+{
+    json_writer out;
+    write(out, r);
+    return out.take();
+}
+
+std::string to_json(item const& i)
+{
+    json_writer out;
+    write(out, i);
+    return out.take();
+}
+
+std::string to_json(adjustment const& a)
+{
+    json_writer out;
+    out.begin_object();
+    out.key("movement");
+    write(out, a.entry);
+    out.key("level");
+    write(out, a.level);
+    if (a.level.level.short_by() > 0)
+        write_array<concerned_hold>(out, "holds", a.holds);
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(import_report const& report)
+{
+    json_writer out;
+    out.begin_object();
+    out.member("mode", to_string(report.mode));
+    out.member("dry_run", report.run == import_run::preview);
+    out.member("rows", report.rows);
+    out.member("created", report.created);
+    out.member("changed", report.changed);
+    out.member("unchanged", report.unchanged);
+    write_array<import_difference>(out, "differences", report.differences);
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(audit_report const& report)
+{
+    json_writer out;
+    out.begin_object();
+    out.member("ok", report.is_ok());
+    out.member("checked", report.checked);
+    write_array<violation>(out, "violations", report.violations);
+    out.end_object();
+    return out.take();
+}
+
+std::string to_page(std::span<reservation const> found, std::size_t limit)
+{
+    return page(found, limit, [](reservation const& last) {
+        return to_cursor(reservations_list, last.id.str());
+    });
+}
+
+std::string to_page(std::span<item const> found, std::size_t limit)
+{
+    return page(found, limit,
+                [](item const& last) { return to_cursor(items_list, last.sku.str()); });
+}
+
+std::string to_page(std::span<ledger_entry const> found, std::size_t limit)
+{
+    return page(found, limit, [](ledger_entry const& last) {
+        return to_cursor(movements_list, std::to_string(last.id));
+    });
+}
+
+} // namespace holdfast::http

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between messages and use cases: requests become commands, or all that is wrong with them; values
+// become JSON. Refusals of every parse_ function: malformed_json, validation_failed, those named.
+#pragma once
+
+#include "service/adjustments.hpp"
+#include "service/audit.hpp"
+#include "service/catalogue.hpp"
+#include "service/http/message.hpp"
+#include "service/imports.hpp"
+#include "service/reservations.hpp"
+#include "stock/result.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace holdfast::http {
+
+inline constexpr std::size_t lines_max = 100;
+inline constexpr std::size_t metadata_bytes_max = 4096;
+inline constexpr units ttl_seconds_max = 604'800;
+
+struct extend_command {
+    uuid id;
+    std::chrono::seconds ttl;
+};
+
+// Refusals: idempotency_key_missing.
+[[nodiscard]] result<reserve_command> parse_reserve(request const&,
+                                                    std::chrono::seconds ttl_default);
+
+// Refusals: unknown_reservation, when what stands in the path cannot be the id of one.
+[[nodiscard]] result<confirm_command> parse_confirm(request const&);
+[[nodiscard]] result<uuid> parse_release(request const&);
+[[nodiscard]] result<extend_command> parse_extend(request const&);
+[[nodiscard]] result<uuid> parse_reservation_id(request const&);
+
+// Refusals: idempotency_key_missing, unknown_reservation.
+[[nodiscard]] result<return_command> parse_return(request const&);
+
+[[nodiscard]] result<reservation_filter> parse_reservation_filter(request const&);
+
+[[nodiscard]] result<put_item_command> parse_put_item(request const&);
+[[nodiscard]] result<sku> parse_sku(request const&);
+[[nodiscard]] result<item_filter> parse_item_filter(request const&);
+[[nodiscard]] result<movement_filter> parse_movement_filter(request const&);
+
+// Refusals: idempotency_key_missing.
+[[nodiscard]] result<adjust_command> parse_adjust(request const&);
+
+// The command looks into the request's body. Refusals: idempotency_key_missing.
+[[nodiscard]] result<import_command> parse_import(request const&);
+
+// For what takes no parameters at all.
+[[nodiscard]] result<void> parse_nothing(request const&);
+
+[[nodiscard]] std::string to_json(reservation const&);
+[[nodiscard]] std::string to_json(item const&);
+[[nodiscard]] std::string to_json(adjustment const&);
+[[nodiscard]] std::string to_json(import_report const&);
+[[nodiscard]] std::string to_json(audit_report const&);
+
+// A page of a list: the first `limit` of what was found, and a cursor when there is more. So
+// whoever looks asks for one more than the limit.
+[[nodiscard]] std::string to_page(std::span<reservation const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
+
+} // namespace holdfast::http

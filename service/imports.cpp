@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the file, checks every row by itself, then against the database under locks, then writes all.
+#include "service/imports.hpp"
+
+#include "db/items.hpp"
+#include "db/levels.hpp"
+#include "db/transact.hpp"
+#include "service/expiry.hpp"
+#include "service/ledger.hpp"
+#include "service/overload.hpp"
+#include "stock/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> mode_names{"set", "add", "count"};
+constexpr std::size_t differences_max = 1000;
+constexpr std::size_t errors_max = csv::errors_kept_max;
+constexpr int rounds_max = 200; // each reclaims a batch of due holds
+constexpr auto patience = std::chrono::minutes(2);
+constexpr std::size_t name_length_max = 200;
+
+// One row as the file has it. A setting that is absent or empty stays as it is.
+struct import_row {
+    std::size_t line = 0;
+    level_key at;
+    units quantity = 0;
+    std::optional<std::string> name;
+    std::optional<units> max_per_customer;
+    std::optional<units> low_stock_at;
+    std::optional<bool> on_sale;
+};
+
+// Collects the faults of a file, the first of them in full.
+class fault_list {
+public:
+    void add(std::size_t line, std::string column, std::string detail)
+    {
+        if (++count_ > errors_max)
+            return;
+        auto pointer = "/rows/" + std::to_string(line) + (column.empty() ? "" : "/" + column);
+        errors_.push_back({std::move(pointer), std::move(detail), line, std::move(column)});
+    }
+
+    [[nodiscard]] bool is_empty() const noexcept { return count_ == 0; }
+
+    [[nodiscard]] refusal to_refusal() &&
+    {
+        return {.code = errc::validation_failed,
+                .detail = fmt::format("{} faults in the file; nothing was imported.", count_),
+                .errors = std::move(errors_)};
+    }
+
+    void add_all(csv::table& t)
+    {
+        for (auto& e : t.errors)
+            add(e.row, std::move(e.column), std::move(e.detail));
+        count_ = std::max(count_, t.error_count);
+    }
+
+private:
+    std::vector<invalid_member> errors_;
+    std::size_t count_ = 0;
+};
+
+class row_reader {
+public:
+    row_reader(csv::table const& t, fault_list& faults) : table_(t), faults_(faults) {}
+
+    std::optional<import_row> read(csv::row const& r)
+    {
+        row_ = &r;
+        added_ = 0;
+        auto const sku_text = cell("sku");
+        if (auto fault = sku::fault_of(sku_text))
+            add("sku", *fault);
+        auto const place = cell("location").empty() ? std::string_view("main") : cell("location");
+        if (auto fault = location::fault_of(place))
+            add("location", *fault);
+        auto const quantity = number("quantity", {0, level_max});
+        if (!quantity && cell("quantity").empty())
+            add("quantity", "is required");
+        auto const name = cell("name");
+        if (auto fault = fault_of_text(name, name_length_max))
+            add("name", *fault);
+        import_row row{.line = r.line,
+                       .at = {sku(std::string(sku_text)), location(std::string(place))},
+                       .quantity = quantity.value_or(0),
+                       .name = name.empty() ? std::nullopt : std::optional(std::string(name)),
+                       .max_per_customer = number("max_per_customer", {1, quantity_max}),
+                       .low_stock_at = number("low_stock_at", {0, level_max}),
+                       .on_sale = flag("on_sale")};
+        return added_ == 0 ? std::optional(std::move(row)) : std::nullopt;
+    }
+
+private:
+    struct bounds {
+        units min;
+        units max;
+    };
+
+    void add(std::string column, std::string detail)
+    {
+        ++added_;
+        faults_.add(row_->line, std::move(column), std::move(detail));
+    }
+
+    std::string_view cell(std::string_view column) const
+    {
+        auto const at = table_.column_index(column);
+        return at ? row_->cells[*at] : std::string_view();
+    }
+
+    std::optional<units> number(std::string_view column, bounds allowed)
+    {
+        auto const text = cell(column);
+        if (text.empty())
+            return std::nullopt;
+        units value = 0;
+        auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (problem != std::errc() || end != text.data() + text.size() || value < allowed.min ||
+            value > allowed.max) {
+            add(std::string(column), fmt::format("must be a whole number from {} to {}", allowed.min,
+                                                 allowed.max));
+            return std::nullopt;
+        }
+        return value;
+    }
+
+    std::optional<bool> flag(std::string_view column)
+    {
+        auto const text = cell(column);
+        if (text.empty())
+            return std::nullopt;
+        if (text != "true" && text != "false")
+            add(std::string(column), "must be true or false");
+        return text == "true";
+    }
+
+    csv::table const& table_;
+    fault_list& faults_;
+    csv::row const* row_ = nullptr;
+    std::size_t added_ = 0;
+};
+
+void check_repeats(std::vector<import_row> const& rows, fault_list& faults)
+{
+    std::map<level_key, std::size_t> seen;
+    std::map<std::string, import_row const*> settings;
+    for (auto const& row : rows) {
+        auto const [first, is_new] = seen.emplace(row.at, row.line);
+        if (!is_new)
+            faults.add(row.line, "sku", fmt::format("this SKU and location stand in row {} already",
+                                                    first->second));
+        auto const [other, is_first] = settings.emplace(row.at.sku.str(), &row);
+        auto const& o = *other->second;
+        if (!is_first && (o.name != row.name || o.max_per_customer != row.max_per_customer ||
+                          o.low_stock_at != row.low_stock_at || o.on_sale != row.on_sale))
+            faults.add(row.line, "sku", fmt::format("row {} has other settings for this item", o.line));
+    }
+}
+
+result<std::vector<import_row>> read_rows(std::string_view text)
+{
+    static csv::layout const layout{
+        .required = {"sku", "quantity"},
+        .optional = {"location", "name", "max_per_customer", "low_stock_at", "on_sale"}};
+    auto table = csv::read(text, layout);
+    fault_list faults;
+    faults.add_all(table);
+    std::vector<import_row> rows;
+    rows.reserve(table.rows.size());
+    row_reader reader(table, faults);
+    for (auto const& r : table.rows)
+        if (auto row = reader.read(r))
+            rows.push_back(std::move(*row));
+    check_repeats(rows, faults);
+    if (!faults.is_empty())
+        return std::move(faults).to_refusal();
+    return rows;
+}
+
+db::items::row merged_settings(db::items::row item, import_row const& row)
+{
+    if (row.name)
+        item.name = row.name;
+    if (row.max_per_customer)
+        item.max_per_customer = row.max_per_customer;
+    if (row.low_stock_at)
+        item.low_stock_at = row.low_stock_at;
+    item.on_sale = row.on_sale.value_or(item.on_sale);
+    return item;
+}
+
+// One run of an import within one transaction.
+class import_attempt {
+public:
+    import_attempt(db::transaction& tx, import_command const& cmd,
+                   std::vector<import_row> const& rows)
+        : tx_(tx), cmd_(cmd), rows_(rows), book_(tx)
+    {
+        report_ = {.mode = cmd.mode, .run = cmd.run, .rows = rows.size(), .differences = {}};
+    }
+
+    result<import_report> run()
+    {
+        tx_.allow(patience);
+        prepare_items();
+        prepare_levels();
+        for (auto const& row : rows_)
+            apply(row);
+        if (!faults_.is_empty())
+            return std::move(faults_).to_refusal();
+        db::items::update(tx_, changed_items());
+        book_.write();
+        return std::move(report_);
+    }
+
+    [[nodiscard]] std::vector<movement> const& movements() const { return book_.movements(); }
+    [[nodiscard]] std::vector<level_key> const& short_levels() const { return short_levels_; }
+
+private:
+    // Locks the items there are and makes the new ones, in the order of their SKUs.
+    void prepare_items()
+    {
+        std::vector<std::string> skus;
+        for (auto const& row : rows_)
+            skus.push_back(row.at.sku.str());
+        std::ranges::sort(skus);
+        skus.erase(std::unique(skus.begin(), skus.end()), skus.end());
+        for (auto& item : db::items::lock(tx_, skus))
+            present_.emplace(item.sku, item);
+        items_ = present_;
+        std::vector<db::items::row> fresh;
+        for (auto const& row : rows_) {
+            auto const& name = row.at.sku.str();
+            if (present_.contains(name)) {
+                items_[name] = merged_settings(items_[name], row);
+            } else if (cmd_.mode == import_mode::set && !items_.contains(name)) {
+                items_[name] = merged_settings({.sku = name}, row);
+                fresh.push_back(items_[name]);
+            }
+        }
+        if (static_cast<std::size_t>(db::items::insert(tx_, fresh)) != fresh.size())
+            throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
+    }
+
+    void prepare_levels()
+    {
+        std::vector<level_key> keys;
+        for (auto const& row : rows_)
+            if (items_.contains(row.at.sku.str()))
+                keys.push_back(row.at);
+        db::levels::create(tx_, keys);
+        book_.lock(keys);
+    }
+
+    void apply(import_row const& row)
+    {
+        auto const item = items_.find(row.at.sku.str());
+        if (item == items_.end())
+            return faults_.add(row.line, "sku", "there is no such item; mode set creates items");
+        auto const& level = book_.level(row.at);
+        auto const before = level.on_hand;
+        auto const after = cmd_.mode == import_mode::add ? before + row.quantity : row.quantity;
+        bool const is_new = !present_.contains(row.at.sku.str());
+        if (after > level_max)
+            return faults_.add(row.line, "quantity", "the level would pass the largest number");
+        if (after < level.reserved && after < before && cmd_.mode != import_mode::count) {
+            short_levels_.push_back(row.at);
+            return faults_.add(row.line, "quantity",
+                               fmt::format("{} units are reserved", level.reserved));
+        }
+        note(row, before, after, is_new);
+        if (after != before)
+            book_.move(row.at, {.kind = kind(is_new),
+                                .on_hand_delta = after - before,
+                                .by = {.actor = cmd_.actor, .reason = reason()},
+                                .shortage = db::levels::shortage::allowed});
+    }
+
+    void note(import_row const& row, units before, units after, bool is_new)
+    {
+        auto const& name = row.at.sku.str();
+        bool const is_changed = before != after || is_new || items_.at(name) != present_.at(name);
+        report_.created += is_new ? 1 : 0;
+        report_.changed += is_changed && !is_new ? 1 : 0;
+        report_.unchanged += is_changed ? 0 : 1;
+        if (is_changed && report_.differences.size() < differences_max)
+            report_.differences.push_back({row.line, row.at, before, after, is_new});
+    }
+
+    movement_kind kind(bool is_new) const
+    {
+        if (is_new || cmd_.mode == import_mode::add)
+            return movement_kind::received;
+        return cmd_.mode == import_mode::count ? movement_kind::counted : movement_kind::adjusted;
+    }
+
+    std::string reason() const
+    {
+        switch (cmd_.mode) {
+        case import_mode::set: return "correction";
+        case import_mode::add: return "received";
+        case import_mode::count: break;
+        }
+        return "count";
+    }
+
+    std::vector<db::items::row> changed_items() const
+    {
+        std::vector<db::items::row> rows;
+        for (auto const& [name, item] : items_)
+            if (auto const old = present_.find(name); old != present_.end() && old->second != item)
+                rows.push_back(item);
+        return rows;
+    }
+
+    db::transaction& tx_;
+    import_command const& cmd_;
+    std::vector<import_row> const& rows_;
+    ledger book_;
+    import_report report_;
+    fault_list faults_;
+    std::map<std::string, db::items::row> present_; // as the database has them
+    std::map<std::string, db::items::row> items_;   // as the import leaves them
+    std::vector<level_key> short_levels_;
+};
+
+// A finished import is kept by its numbers; the list of differences is told once.
+std::string kept_text(import_report const& r)
+{
+    return fmt::format("{} {} {} {}", r.rows, r.created, r.changed, r.unchanged);
+}
+
+import_report report_of(import_command const& cmd, std::string const& kept)
+{
+    import_report r{.mode = cmd.mode, .run = cmd.run, .differences = {}};
+    auto const* at = kept.data();
+    auto const* const end = at + kept.size();
+    for (auto* const number : {&r.rows, &r.created, &r.changed, &r.unchanged}) {
+        at = std::from_chars(at, end, *number).ptr;
+        at += at < end ? 1 : 0;
+    }
+    return r;
+}
+
+// What one attempt leaves behind beside its answer.
+struct import_result {
+    std::vector<movement> moved;
+    std::vector<level_key> short_levels;
+    std::optional<import_report> preview;
+};
+
+// A preview does everything and then rolls back: what it reports is what an import would do.
+result<outcome<import_report>> import_once(db::transaction& tx, import_command const& cmd,
+                                           std::vector<import_row> const& rows, import_result& done)
+{
+    done = {};
+    HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
+    if (kept)
+        return outcome<import_report>{report_of(cmd, *kept), true};
+    import_attempt once(tx, cmd, rows);
+    auto report = once.run();
+    done.short_levels = once.short_levels();
+    if (!report)
+        return std::move(report).error();
+    if (cmd.run == import_run::preview) {
+        done.preview = std::move(*report);
+        tx.rollback();
+        return outcome<import_report>{};
+    }
+    idempotency::finish(tx, cmd.key, kept_text(*report));
+    done.moved = once.movements();
+    return outcome<import_report>{std::move(*report), false};
+}
+
+} // namespace
+
+std::string_view to_string(import_mode mode) noexcept
+{
+    return mode_names[static_cast<std::size_t>(mode)];
+}
+
+std::optional<import_mode> parse_import_mode(std::string_view text) noexcept
+{
+    auto const found = std::ranges::find(mode_names, text);
+    if (found == mode_names.end())
+        return std::nullopt;
+    return static_cast<import_mode>(found - mode_names.begin());
+}
+
+result<outcome<import_report>> imports::run(db::link& link, import_command const& cmd) const
+{
+    HOLDFAST_TRY(auto const rows, read_rows(cmd.csv));
+    return idempotency::refuse_in_progress([&]() -> result<outcome<import_report>> {
+        for (int round = 0; round < rounds_max; ++round) {
+            import_result done;
+            auto answer = db::transact(
+                link, [&](db::transaction& tx) { return import_once(tx, cmd, rows, done); });
+            if (done.preview)
+                return outcome<import_report>{std::move(*done.preview), false};
+            if (answer)
+                count(metrics_, done.moved);
+            if (answer || done.short_levels.empty() ||
+                expire_due(link, done.short_levels, metrics_) == 0)
+                return answer;
+        }
+        throw overloaded();
+    });
+}
+
+} // namespace holdfast

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A catalogue or a delivery in one file: all of it or nothing, with every fault named by its row.
+#pragma once
+
+#include "db/link.hpp"
+#include "service/idempotency.hpp"
+#include "service/metrics.hpp"
+#include "stock/result.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+// set: creates items and sets on hand. add: adds to what is there. count: records a stocktake.
+enum class import_mode { set, add, count };
+
+enum class import_run { apply, preview };
+
+struct import_command {
+    request_key key;
+    std::string actor;
+    import_mode mode = import_mode::set;
+    import_run run = import_run::apply;
+    std::string_view csv; // as stock/csv.hpp reads it
+};
+
+struct import_difference {
+    std::size_t row = 0; // as an editor counts: the header is row 1
+    level_key at;
+    units on_hand_before = 0;
+    units on_hand_after = 0;
+    bool is_new = false; // the item did not exist
+};
+
+struct import_report {
+    import_mode mode = import_mode::set;
+    import_run run = import_run::apply;
+    std::size_t rows = 0;
+    std::size_t created = 0;   // rows whose item did not exist
+    std::size_t changed = 0;   // rows that change a level or a setting
+    std::size_t unchanged = 0;
+    std::vector<import_difference> differences; // the first 1000
+};
+
+[[nodiscard]] std::string_view to_string(import_mode) noexcept;
+[[nodiscard]] std::optional<import_mode> parse_import_mode(std::string_view) noexcept;
+
+class imports {
+public:
+    explicit imports(metrics& m) : metrics_(m) {}
+
+    // Refusals: idempotency_key_*, validation_failed (every faulty row; the first 100 are listed).
+    [[nodiscard]] result<outcome<import_report>> run(db::link&, import_command const&) const;
+
+private:
+    metrics& metrics_;
+};
+
+} // namespace holdfast

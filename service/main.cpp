@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast: the command line. Each command is parsed here and done elsewhere.
+//
+//   serve                          the service            service/serve.hpp
+//   migrate · key · audit · doctor the keeper's commands  service/keeper.hpp
+//   import · export · drill · health  over HTTP           service/cli/
+//   settings                       what can be set        service/config.hpp
+#include "db/embedded_cluster.hpp"
+#include "db/error.hpp"
+#include "db/migrate.hpp"
+#include "service/cli/catalogue.hpp"
+#include "service/cli/drill.hpp"
+#include "service/cli/health.hpp"
+#include "service/keeper.hpp"
+#include "service/serve.hpp"
+#include "service/version.hpp"
+#include "strategies/registry.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+
+namespace {
+
+using namespace holdfast;
+
+// The settings a command takes, and where their values come from.
+class settings_of {
+public:
+    settings_of(CLI::App& command, setting_scope scope)
+    {
+        for (auto const& [name, flag, sentence] : flags_of(scope))
+            command.add_option_function<std::string>(
+                flag, [this, name = name](std::string const& text) { sources_.flags[name] = text; },
+                sentence);
+        command.add_option("--config", sources_.config_file, "A TOML file with settings");
+    }
+
+    // Throws config_error.
+    config load()
+    {
+        sources_.environment = holdfast_environment();
+        sources_.strategies = strategy_registry().names();
+        auto loaded = holdfast::load(sources_);
+        log::start({.level = loaded.settings.log_level, .format = loaded.settings.log_format});
+        for (auto const& warning : loaded.warnings)
+            log::warning("settings", {{"reason", warning}});
+        return loaded.settings;
+    }
+
+private:
+    setting_sources sources_;
+};
+
+// What every command over HTTP needs to know.
+void add_server_options(CLI::App& command, std::string& url, std::string& key)
+{
+    command.add_option("--url", url, "Where the service is")
+        ->envname("HOLDFAST_URL")
+        ->capture_default_str();
+    command.add_option("--key", key, "An API key")->envname("HOLDFAST_KEY");
+}
+
+class commands {
+public:
+    explicit commands(CLI::App& app) : app_(app)
+    {
+        app_.require_subcommand(1);
+        app_.set_version_flag("--version", std::string(version));
+        add_serve();
+        add_keeper();
+        add_keys();
+        add_drill();
+        add_import();
+        add_export();
+        add_small();
+    }
+
+    // Runs the command that was parsed. Precondition: one was.
+    int run() { return run_(); }
+
+private:
+    CLI::App& add(CLI::App& parent, std::string const& name, std::string const& sentence)
+    {
+        return *parent.add_subcommand(name, sentence);
+    }
+
+    void on(CLI::App& command, std::function<int()> act)
+    {
+        command.callback([this, act = std::move(act)] { run_ = act; });
+    }
+
+    settings_of& take_settings(CLI::App& command, setting_scope scope)
+    {
+        return *settings_.emplace_back(std::make_unique<settings_of>(command, scope));
+    }
+
+    void add_serve()
+    {
+        auto& command = add(app_, "serve", "Serve the HTTP API");
+        auto& settings = take_settings(command, setting_scope::service);
+        command.add_flag("--sample-catalogue", serve_.with_sample_catalogue,
+                         "Import a sample catalogue when there are no items yet");
+        on(command, [&] {
+            serve_.settings = settings.load();
+            return serve(serve_);
+        });
+    }
+
+    void add_keeper()
+    {
+        auto& migrate = add(app_, "migrate", "Bring the database's schema up to this program's");
+        auto& for_migrate = take_settings(migrate, setting_scope::database);
+        on(migrate, [&] { return keeper::migrate(for_migrate.load(), std::cout); });
+
+        auto& audit = add(app_, "audit", "Check every invariant against the database");
+        auto& for_audit = take_settings(audit, setting_scope::database);
+        audit.add_flag("--json", is_json_, "Print JSON");
+        on(audit, [&] {
+            return keeper::audit(for_audit.load(),
+                                 is_json_ ? keeper::output::json : keeper::output::text, std::cout);
+        });
+
+        auto& doctor = add(app_, "doctor", "Check the environment and say how to mend it");
+        auto& for_doctor = take_settings(doctor, setting_scope::service);
+        on(doctor, [&] { return keeper::doctor(for_doctor.load(), std::cout); });
+    }
+
+    void add_keys()
+    {
+        auto& key = add(app_, "key", "Make, list and revoke API keys");
+        key.require_subcommand(1);
+
+        auto& create = add(key, "create", "Make a key and print it, this once");
+        auto& for_create = take_settings(create, setting_scope::database);
+        create.add_option("--role", role_name_, "admin, shop or viewer")
+            ->required()
+            ->check(CLI::IsMember({"admin", "shop", "viewer"}));
+        create.add_option("--name", key_name_, "Who uses it; stands in the ledger")->required();
+        on(create, [&] {
+            if (key_name_.empty() || key_name_.size() > 100)
+                throw std::runtime_error("--name must have 1 to 100 characters");
+            return keeper::create_key(for_create.load(), *parse_role(role_name_), key_name_,
+                                      std::cout);
+        });
+
+        auto& list = add(key, "list", "List the keys, without their secrets");
+        auto& for_list = take_settings(list, setting_scope::database);
+        on(list, [&] { return keeper::list_keys(for_list.load(), std::cout); });
+
+        auto& revoke = add(key, "revoke", "Take a key out of use");
+        auto& for_revoke = take_settings(revoke, setting_scope::database);
+        revoke.add_option("ID", key_id_, "As `key list` shows it")->required();
+        on(revoke, [&] { return keeper::revoke_key(for_revoke.load(), key_id_, std::cout); });
+    }
+
+    void add_drill()
+    {
+        auto& command = add(app_, "drill", "Rehearse a rush, then prove that nothing was oversold");
+        drill_.url = default_url;
+        add_server_options(command, drill_.url, drill_.key);
+        command.add_option("--sku", drill_.sku, "What everybody wants")->required();
+        command.add_option("--location", drill_.location, "Where")->capture_default_str();
+        command.add_option("--requests", drill_.requests, "How many requests")->required();
+        command.add_option("--clients", drill_.clients, "How many at once")->required();
+        command.add_option("--quantity", drill_.quantity, "Units each")->capture_default_str();
+        command.add_option_function<double>(
+            "--rate", [this](double const& rate) { drill_.rate = rate; },
+            "Requests per second, whatever the answers take (open loop)");
+        command.add_option_function<std::int64_t>(
+            "--ttl", [this](std::int64_t const& s) { drill_.ttl = std::chrono::seconds(s); },
+            "Seconds the holds last");
+        command.add_flag("--release", drill_.release, "Give everything back afterwards");
+        command.add_flag("--json", drill_.json, "Print JSON");
+        on(command, [this] { return cli::drill(drill_, std::cout, std::cerr); });
+    }
+
+    void add_import()
+    {
+        auto& command = add(app_, "import", "Bring a CSV file in, all of it or nothing");
+        import_.url = default_url;
+        add_server_options(command, import_.url, import_.key);
+        command.add_option("FILE", import_.file, "The file, or - for standard input")->required();
+        static std::map<std::string, cli::import_mode> const modes{
+            {"set", cli::import_mode::set},
+            {"add", cli::import_mode::add},
+            {"count", cli::import_mode::count}};
+        command
+            .add_option("--mode", import_.mode, "set creates items and sets on hand, add adds, "
+                                                "count records a stocktake")
+            ->required()
+            ->transform(CLI::CheckedTransformer(modes));
+        command.add_flag("--dry-run", import_.dry_run, "Only show what would change");
+        command.add_option("--key-for-retry", import_.key_for_retry,
+                           "The Idempotency-Key to send instead of one of its own");
+        command.add_flag("--again", import_.again, "Add the same file once more");
+        command.add_flag("--json", import_.json, "Print JSON");
+        on(command, [this] { return cli::import_file(import_, std::cout, std::cerr); });
+    }
+
+    void add_export()
+    {
+        auto& command = add(app_, "export", "Write catalogue and levels as CSV");
+        export_.url = default_url;
+        add_server_options(command, export_.url, export_.key);
+        command.add_option("--output", export_.output, "The file; standard output without it");
+        on(command, [this] { return cli::export_catalogue(export_, std::cout, std::cerr); });
+    }
+
+    void add_small()
+    {
+        auto& health = add(app_, "health", "Ask whether a service is ready: status 0 if it is");
+        health_url_ = default_url;
+        health.add_option("--url", health_url_, "Where the service is")->envname("HOLDFAST_URL");
+        on(health, [this] { return cli::health(health_url_, std::cout); });
+
+        auto& settings = add(app_, "settings", "Print every setting with its bounds, as Markdown");
+        on(settings, [] {
+            std::cout << settings_reference();
+            return 0;
+        });
+    }
+
+    static constexpr auto default_url = "http://127.0.0.1:8080";
+
+    CLI::App& app_;
+    std::function<int()> run_;
+    std::vector<std::unique_ptr<settings_of>> settings_;
+    serve_options serve_;
+    cli::drill_options drill_;
+    cli::import_options import_;
+    cli::export_options export_;
+    std::string health_url_;
+    std::string role_name_;
+    std::string key_name_;
+    std::int64_t key_id_ = 0;
+    bool is_json_ = false;
+};
+
+} // namespace
+
+int main(int count, char** arguments)
+{
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe or connection is an error where it is written to
+    CLI::App app{"Holdfast: a stock service that never oversells", "holdfast"};
+    commands all(app);
+    CLI11_PARSE(app, count, arguments);
+    try {
+        return all.run();
+    } catch (std::exception const& e) {
+        std::cerr << "holdfast: " << e.what() << '\n';
+        return 1;
+    }
+}

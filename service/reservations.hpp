@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reserve, confirm, release, extend, return, expire: the only place that knows the whole story of a
+// reservation. Each call is one transaction that changes levels, reservation, ledger and outbox together.
+#pragma once
+
+#include "db/link.hpp"
+#include "service/idempotency.hpp"
+#include "service/metrics.hpp"
+#include "stock/reservation.hpp"
+#include "stock/result.hpp"
+#include "strategies/registry.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+struct reserve_command {
+    request_key key;
+    std::string actor;
+    std::vector<line_request> lines; // merged(): sorted, each level once; 1-100
+    std::optional<std::string> customer;
+    std::optional<std::string> reference;
+    std::chrono::seconds ttl{900};
+    bool confirm_at_once = false;
+    std::optional<uuid> supersedes;
+    std::string metadata = "{}";
+};
+
+enum class if_expired { refuse, reserve_again };
+
+struct confirm_command {
+    uuid id;
+    std::string actor;
+    std::optional<std::vector<line_request>> lines; // merged(); all of every line when absent
+    holdfast::if_expired if_expired = holdfast::if_expired::refuse;
+};
+
+struct return_command {
+    request_key key;
+    uuid id;
+    std::string actor;
+    std::vector<line_request> lines; // merged()
+    bool restock = true;
+};
+
+struct reservation_filter {
+    std::optional<reservation_state> state;
+    std::optional<holdfast::sku> sku;
+    std::optional<std::string> customer;
+    std::optional<std::string> reference;
+    std::optional<uuid> before; // continue after this id: newest first
+    std::size_t limit = 50;
+};
+
+struct reservation_settings {
+    std::string default_strategy = "conditional_update";
+    units open_holds_per_customer = 0; // 0 = no cap
+};
+
+class reservations {
+public:
+    reservations(strategy_registry const&, reservation_settings, metrics&);
+
+    // Takes all lines or nothing. Refusals: idempotency_key_reused, idempotency_key_in_progress,
+    // unknown_sku, unknown_reservation (supersedes), already_confirmed (supersedes), not_on_sale,
+    // validation_failed (a limited SKU without customer), customer_limit, insufficient_stock (with items).
+    [[nodiscard]] result<outcome<reservation>> reserve(db::link&, reserve_command const&) const;
+
+    // Deducts the held units for good; units not confirmed go back. Confirmed already: the same answer.
+    // Refusals: unknown_reservation, already_released, reservation_expired (with items),
+    // validation_failed (lines not held), insufficient_stock (a short level).
+    [[nodiscard]] result<reservation> confirm(db::link&, confirm_command const&) const;
+
+    // Gives the units back. Released already, or expired: the reservation as it stands.
+    // Refusals: unknown_reservation, already_confirmed.
+    [[nodiscard]] result<reservation> release(db::link&, uuid const&, std::string const& actor) const;
+
+    // Holds on for `ttl` from now. Refusals: unknown_reservation, already_confirmed,
+    // already_released, reservation_expired.
+    [[nodiscard]] result<reservation> extend(db::link&, uuid const&, std::chrono::seconds ttl) const;
+
+    // Brings confirmed units back. Refusals: idempotency_key_*, unknown_reservation,
+    // reservation_expired, already_released, validation_failed (more than confirmed), quantity_overflow.
+    [[nodiscard]] result<outcome<reservation>> give_back(db::link&, return_command const&) const;
+
+    // A hold past its time reads as expired, swept or not. Refusals: unknown_reservation.
+    [[nodiscard]] result<reservation> show(db::link&, uuid const&) const;
+
+    // Newest first, at most `limit`.
+    [[nodiscard]] std::vector<reservation> list(db::link&, reservation_filter const&) const;
+
+private:
+    strategy_registry const& strategies_;
+    reservation_settings settings_;
+    metrics& metrics_;
+};
+
+} // namespace holdfast

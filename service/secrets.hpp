@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// API keys and digests, over libsodium.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+// What is stored of an API key.
+using key_hash = std::array<std::uint8_t, 32>;
+
+// What is stored of a request, to tell whether a later one with the same key asks for the same.
+using request_fingerprint = std::array<std::uint8_t, 16>;
+
+// A new API key: "hf_" and 32 random bytes in base64url, 46 characters in all. The prefix lets
+// scanners for leaked secrets, and people, see what it is.
+[[nodiscard]] std::string make_api_key();
+
+// BLAKE2b-256. A fast hash is right here: an API key holds 256 random bits, which nobody can guess
+// through, so slowness as for passwords would only slow the service down.
+[[nodiscard]] key_hash hash_api_key(std::string_view key);
+
+// BLAKE2b-128 of a request written in one canonical way.
+[[nodiscard]] request_fingerprint fingerprint(std::string_view canonical_request);
+
+// Compares in a time that depends on the lengths only, so that it tells nothing of the content.
+[[nodiscard]] bool equal_constant_time(std::span<std::uint8_t const>,
+                                       std::span<std::uint8_t const>);
+
+// Lower-case hexadecimal.
+[[nodiscard]] std::string to_hex(std::span<std::uint8_t const>);
+
+// RFC 4648, section 5, without padding.
+[[nodiscard]] std::string to_base64url(std::span<std::uint8_t const>);
+
+} // namespace holdfast

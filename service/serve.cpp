@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/serve.hpp"
+
+#include "assets.hpp"
+#include "db/items.hpp"
+#include "db/transact.hpp"
+#include "service/database.hpp"
+#include "service/http/server.hpp"
+#include "service/log.hpp"
+#include "service/secrets.hpp"
+#include "service/version.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <system_error>
+
+namespace holdfast {
+
+namespace {
+
+// A database server that starts together with us, as in a compose file, gets this long.
+constexpr auto database_start_max = std::chrono::seconds(60);
+
+constexpr auto supervision_interval = std::chrono::milliseconds(1000);
+
+// SIGTERM and SIGINT as something to wait for. Made before any thread, so that all inherit the mask.
+class stop_signals {
+public:
+    stop_signals()
+    {
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGHUP);
+        sigprocmask(SIG_BLOCK, &signals, nullptr);
+        descriptor_ = signalfd(-1, &signals, SFD_CLOEXEC);
+        if (descriptor_ < 0)
+            throw std::system_error(errno, std::generic_category(), "signalfd");
+    }
+    ~stop_signals() { ::close(descriptor_); }
+    stop_signals(stop_signals const&) = delete;
+    stop_signals& operator=(stop_signals const&) = delete;
+
+    // True when one came within the time.
+    bool wait(std::chrono::milliseconds longest) const
+    {
+        pollfd waiting{descriptor_, POLLIN, 0};
+        if (::poll(&waiting, 1, static_cast<int>(longest.count())) <= 0)
+            return false;
+        signalfd_siginfo seen{};
+        return ::read(descriptor_, &seen, sizeof seen) == static_cast<ssize_t>(sizeof seen);
+    }
+
+private:
+    int descriptor_ = -1;
+};
+
+// A second signal means "now": whoever sends it will not wait for the drain.
+void end_at_once_on_next_signal()
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGINT, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+void write_private_file(std::filesystem::path const& path, std::string const& text)
+{
+    auto const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        throw std::system_error(errno, std::generic_category(), path.string());
+    auto const written = ::write(fd, text.data(), text.size());
+    bool const is_whole = written == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+    ::close(fd);
+    if (!is_whole)
+        throw std::runtime_error(path.string() + " could not be written");
+}
+
+// The first administrator's key: the one of the settings, or for a private cluster one in a file that
+// only its owner can read.
+void ensure_admin_key(config const& settings, db::link& link)
+{
+    if (!settings.admin_key.empty())
+        api_keys::ensure(link, settings.admin_key, role::admin, "admin");
+    if (!settings.database_url.empty())
+        return;
+    auto const path = admin_key_file(settings);
+    if (!std::filesystem::exists(path))
+        write_private_file(path, make_api_key() + "\n");
+    std::ifstream in(path);
+    std::string key;
+    std::getline(in, key);
+    if (key.size() < 16)
+        throw std::runtime_error(path.string() + " does not hold a key: remove it to get a new one");
+    api_keys::ensure(link, key, role::admin, "admin");
+}
+
+void import_sample(db::link& link, imports const& importing)
+{
+    bool const is_empty = db::read(link, db::scope::single, [](db::transaction& tx) {
+        return std::optional(db::items::is_empty(tx));
+    }).value();
+    if (!is_empty)
+        return;
+    auto const done = importing.run(link, {.key = {.key = "sample-catalogue"},
+                                           .actor = "holdfast",
+                                           .mode = import_mode::set,
+                                           .csv = assets::sample_catalogue});
+    log::info("sample.imported", {{"rows", done.value().value.rows}});
+}
+
+// Watches the private cluster, if there is one, until a stop signal comes.
+void wait_for_stop(stop_signals const& signals, std::optional<db::embedded_cluster>& cluster)
+{
+    while (!signals.wait(supervision_interval)) {
+        if (!cluster)
+            continue;
+        try {
+            cluster->supervise();
+        } catch (db::cluster_error const& e) {
+            log::error("cluster.cannot_start", {{"reason", e.what()}});
+        }
+    }
+}
+
+void watch_retries(metrics& m)
+{
+    db::on_retry([&m](std::string_view reason) {
+        if (reason == "in_doubt")
+            m.commit_in_doubt();
+        else
+            m.transaction_retried(reason);
+    });
+}
+
+void report_first_uses()
+{
+    auto const* const file = std::getenv("HOLDFAST_SQL_COVERAGE");
+    if (!file)
+        return;
+    db::on_first_use([path = std::string(file)](std::string_view name) {
+        std::ofstream(path, std::ios::app) << std::string(name) + "\n";
+    });
+}
+
+} // namespace
+
+int serve(serve_options const& options)
+{
+    auto const& settings = options.settings;
+    stop_signals const signals;
+    report_first_uses();
+    log::info("service.starting", {{"version", version}});
+
+    metrics counted{version};
+    watch_retries(counted);
+    database base(settings, database::purpose::serving,
+                  [](std::string_view note) { log::info("cluster", {{"note", note}}); });
+    base.wait_until_reachable(database_start_max);
+    for (auto const& name : base.migrate())
+        log::info("schema.applied", {{"migration", name}});
+
+    strategy_registry const strategies(
+        [&](std::string_view name, std::size_t n) { counted.strategy_conflicts(name, n); });
+    reservations const reserving(strategies,
+                                 {.default_strategy = settings.strategy,
+                                  .open_holds_per_customer = settings.open_holds_per_customer},
+                                 counted);
+    catalogue const items(settings.strategy, strategies.names());
+    adjustments const adjusting(counted);
+    imports const importing(counted);
+    {
+        db::link link(base.session());
+        ensure_admin_key(settings, link);
+        if (options.with_sample_catalogue)
+            import_sample(link, importing);
+    }
+
+    worker_pool workers({.session = base.session(),
+                         .threads = static_cast<std::size_t>(settings.database_sessions),
+                         .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
+                         .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
+                        counted);
+    authenticator keys;
+    rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
+    rate_limiter customer_limits(
+        {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
+    http::app app{settings, counted,   workers, keys,      key_limits,
+                  customer_limits, reserving, items,   adjusting, importing};
+    auto const where = parse_endpoint(settings.listen).value();
+    http::server server(app, where.host, where.port);
+    server.run();
+    auto const host = where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
+    std::cout << "holdfast listening on http://" << host << ':' << server.port() << std::endl;
+    log::info("service.ready", {{"port", server.port()}, {"strategy", settings.strategy}});
+
+    wait_for_stop(signals, base.cluster());
+    log::info("service.draining");
+    end_at_once_on_next_signal();
+    bool const is_clean = server.drain(std::chrono::seconds(settings.drain_seconds));
+    workers.stop();
+    log::info("service.stopped", {{"cut_connections", !is_clean}});
+    return 0;
+}
+
+} // namespace holdfast

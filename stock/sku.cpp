@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stock/sku.hpp"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::size_t sku_length_max = 100;
+constexpr std::size_t location_length_max = 50;
+
+bool is_white_space(utf8proc_int32_t c)
+{
+    auto const category = utf8proc_category(c);
+    return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
+           category == UTF8PROC_CATEGORY_ZP;
+}
+
+// Reads one code point from the front of `rest`; nothing when the bytes are not UTF-8.
+std::optional<utf8proc_int32_t> next_character(std::string_view& rest)
+{
+    utf8proc_int32_t c = -1;
+    auto const size = utf8proc_iterate(reinterpret_cast<utf8proc_uint8_t const*>(rest.data()),
+                                       static_cast<utf8proc_ssize_t>(rest.size()), &c);
+    if (size <= 0 || c < 0)
+        return std::nullopt;
+    rest.remove_prefix(static_cast<std::size_t>(size));
+    return c;
+}
+
+bool is_nfc(std::string_view text)
+{
+    utf8proc_uint8_t* mapped = nullptr;
+    auto const size = utf8proc_map(reinterpret_cast<utf8proc_uint8_t const*>(text.data()),
+                                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+    std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> const owner(mapped, &std::free);
+    return size >= 0 && std::string_view(reinterpret_cast<char const*>(mapped),
+                                         static_cast<std::size_t>(size)) == text;
+}
+
+} // namespace
+
+std::optional<std::string> fault_of_text(std::string_view text, std::size_t length_max)
+{
+    std::size_t length = 0;
+    for (auto rest = text; !rest.empty(); ++length) {
+        auto const c = next_character(rest);
+        if (!c)
+            return "must be valid UTF-8";
+        if (utf8proc_category(*c) == UTF8PROC_CATEGORY_CC)
+            return "must not contain control characters";
+    }
+    if (length > length_max)
+        return "must have at most " + std::to_string(length_max) + " characters";
+    return std::nullopt;
+}
+
+std::optional<std::string> sku::fault_of(std::string_view text)
+{
+    if (text.empty())
+        return "must not be empty";
+    if (auto fault = fault_of_text(text, sku_length_max))
+        return fault;
+
+    auto rest = text;
+    auto first = next_character(rest);
+    auto last = first;
+    while (!rest.empty())
+        last = next_character(rest);
+    if (is_white_space(*first) || is_white_space(*last))
+        return "must not begin or end with white space";
+    if (!is_nfc(text))
+        return "must be in Unicode normalisation form C (NFC)";
+    return std::nullopt;
+}
+
+std::optional<std::string> location::fault_of(std::string_view text)
+{
+    auto const is_allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    };
+    if (text.empty() || text.size() > location_length_max)
+        return "must have 1 to 50 characters";
+    for (auto const c : text)
+        if (!is_allowed(c))
+            return "may contain only a-z, 0-9, _ and -";
+    return std::nullopt;
+}
+
+} // namespace holdfast

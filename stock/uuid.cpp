@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stock/uuid.hpp"
+
+#include <chrono>
+#include <random>
+
+namespace holdfast {
+
+namespace {
+
+std::mt19937_64& random_bits()
+{
+    thread_local std::mt19937_64 engine = [] {
+        std::random_device device;
+        std::seed_seq seed{device(), device(), device(), device(), device(), device()};
+        return std::mt19937_64(seed);
+    }();
+    return engine;
+}
+
+int digit_of(char c) noexcept
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool is_hyphen_place(std::size_t i) noexcept
+{
+    return i == 8 || i == 13 || i == 18 || i == 23;
+}
+
+} // namespace
+
+uuid uuid::make_v7()
+{
+    using namespace std::chrono;
+    auto const ms = static_cast<std::uint64_t>(
+        duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
+    auto& random = random_bits();
+    std::uint64_t const high = (ms << 16) | 0x7000 | (random() & 0x0fff);
+    std::uint64_t const low = 0x8000'0000'0000'0000 | (random() & 0x3fff'ffff'ffff'ffff);
+
+    uuid id;
+    for (std::size_t i = 0; i < 8; ++i) {
+        id.bytes_[i] = static_cast<std::uint8_t>(high >> (56 - 8 * i));
+        id.bytes_[8 + i] = static_cast<std::uint8_t>(low >> (56 - 8 * i));
+    }
+    return id;
+}
+
+std::optional<uuid> uuid::parse(std::string_view text) noexcept
+{
+    if (text.size() != 36)
+        return std::nullopt;
+    uuid id;
+    std::size_t nibble = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (is_hyphen_place(i)) {
+            if (text[i] != '-')
+                return std::nullopt;
+            continue;
+        }
+        auto const digit = digit_of(text[i]);
+        if (digit < 0)
+            return std::nullopt;
+        auto& byte = id.bytes_[nibble / 2];
+        byte = static_cast<std::uint8_t>(byte << 4 | digit);
+        ++nibble;
+    }
+    return id;
+}
+
+std::string uuid::str() const
+{
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    text.reserve(36);
+    for (auto const byte : bytes_) {
+        if (is_hyphen_place(text.size()))
+            text += '-';
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+} // namespace holdfast

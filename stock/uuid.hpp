@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Identifiers that sort by the time they were made: UUID version 7 (RFC 9562, section 5.7).
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+class uuid {
+public:
+    // A new id: milliseconds of this machine's clock, then 74 random bits. Nothing decides by its time.
+    [[nodiscard]] static uuid make_v7();
+
+    // Reads the canonical form, 8-4-4-4-12 hexadecimal digits in either case; nothing else is one.
+    [[nodiscard]] static std::optional<uuid> parse(std::string_view text) noexcept;
+
+    [[nodiscard]] std::string str() const;
+
+    auto operator<=>(uuid const&) const = default;
+
+private:
+    std::array<std::uint8_t, 16> bytes_{};
+};
+
+} // namespace holdfast

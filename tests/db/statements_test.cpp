@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every statement of the program is one that PostgreSQL can prepare, and one that is used.
+#include "db/items.hpp"
+#include "db/migrate.hpp"
+#include "db/transact.hpp"
+#include "service/api_keys.hpp"
+#include "service/config.hpp"
+#include "service/keeper.hpp"
+#include "service/readiness.hpp"
+#include "sql/all.hpp"
+#include "tests/support/run_together.hpp"
+#include "tests/support/workbench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+using names = std::set<std::string, std::less<>>;
+
+// The SQLSTATE with which a statement fails when all its parameters are NULL, or "".
+std::string state_with_nulls(db::session& session, db::statement_ref const& statement)
+{
+    std::vector<db::parameter> const nulls(statement.parameters.size());
+    session.execute("BEGIN", "begin");
+    std::string state;
+    try {
+        session.run(statement, nulls);
+    } catch (db::error const& fault) {
+        state = fault.sqlstate();
+    }
+    session.execute("ROLLBACK", "rollback");
+    return state;
+}
+
+// Notes which statements sessions prepare, as long as it lives.
+class statements_in_use {
+public:
+    statements_in_use()
+    {
+        db::on_first_use([this](std::string_view name) {
+            std::scoped_lock const lock(mutex_);
+            seen_.emplace(name);
+        });
+    }
+    statements_in_use(statements_in_use const&) = delete;
+    statements_in_use& operator=(statements_in_use const&) = delete;
+    ~statements_in_use() { db::on_first_use({}); }
+
+    [[nodiscard]] bool has(std::string_view name) const
+    {
+        std::scoped_lock const lock(mutex_);
+        return seen_.contains(name);
+    }
+
+private:
+    std::mutex mutable mutex_;
+    names seen_;
+};
+
+// A customer's day: every verb there is, and the ways that only shortage, keys and limits lead to.
+void trade(workbench& bench)
+{
+    auto const at = bench.item(10);
+    auto limited = change_of(at.sku);
+    limited.max_per_customer.emplace(8);
+    REQUIRE(word_of(bench.catalogue.put(bench.link, limited)) == "ok");
+
+    auto const first = bench.reserve({{at, 4}}, {.customer = "c", .key = at.sku.str()});
+    REQUIRE(word_of(first) == "ok");
+    CHECK(bench.reserve({{at, 4}}, {.customer = "c", .key = at.sku.str()})->is_replay);
+    CHECK(word_of(bench.reserve({{at, 5}}, {.customer = "c"})) == "customer_limit");
+    CHECK(word_of(bench.reservations.extend(bench.link, first->value.id,
+                                            std::chrono::seconds(60))) == "ok");
+    auto const second =
+        bench.reserve({{at, 4}}, {.customer = "c", .supersedes = first->value.id});
+    REQUIRE(word_of(second) == "ok");
+    bench.let_lapse(second->value.id);
+    auto const third = bench.reserve({{at, 8}}, {.customer = "d"});
+    REQUIRE(word_of(third) == "ok");
+    CHECK(word_of(bench.reserve({{at, 8}}, {.customer = "e"})) == "insufficient_stock");
+
+    auto count = correction_of(at);
+    count.set_to = 8;
+    count.reason = "count";
+    CHECK(word_of(bench.adjustments.adjust(bench.link, count)) == "ok");
+    CHECK(bench.adjustments.adjust(bench.link, count)->is_replay);
+    auto loss = correction_of(at);
+    loss.delta = -1;
+    loss.allow_short = true;
+    CHECK(bench.adjustments.adjust(bench.link, loss)->value.holds.size() == 1);
+
+    CHECK(word_of(bench.reservations.confirm(bench.link, {.id = third->value.id,
+                                                          .actor = "x",
+                                                          .lines = {{{at, 5}}}})) == "ok");
+    CHECK(word_of(bench.reservations.give_back(bench.link, {.key = new_key(),
+                                                            .id = third->value.id,
+                                                            .actor = "x",
+                                                            .lines = {{at, 1}}})) == "ok");
+    CHECK(word_of(bench.reservations.release(bench.link, second->value.id, "x")) == "ok");
+}
+
+// The key's lock is held by another request of the same key, which is waited for.
+void meet_a_duplicate(migrated_database const& place, std::string const& mode)
+{
+    workbench bench(place, {.strategy = mode, .open_holds_per_customer = 3});
+    auto const at = bench.item(4);
+    reserve_options const options{.customer = "f", .key = "twice-" + at.sku.str()};
+    auto const answers = run_together(4, [&](std::size_t) {
+        workbench till(place, {.strategy = mode, .open_holds_per_customer = 3});
+        auto const made = till.reserve({{at, 4}}, options);
+        return word_of(made);
+    });
+    CHECK(std::ranges::count(answers, "ok") == 4);
+    CHECK(bench.row(at).reserved == 4);
+}
+
+// Conditions under which a caller of the optimistic mode gives up looking without a lock.
+void crowd(migrated_database const& place)
+{
+    workbench bench(place, {.strategy = "optimistic"});
+    auto const at = bench.item(100'000);
+    auto const answers = run_together(12, [&](std::size_t) {
+        workbench till(place, {.strategy = "optimistic"});
+        std::size_t made = 0;
+        for (int i = 0; i < 15; ++i)
+            made += till.reserve({{at, 1}}) ? 1U : 0U;
+        return made;
+    });
+    CHECK(std::ranges::count(answers, 15U) == 12);
+}
+
+void look_around(workbench& bench)
+{
+    auto const& shelves = bench.catalogue;
+    auto const at = bench.item(3);
+    CHECK(word_of(shelves.show(bench.link, at.sku)) == "ok");
+    CHECK_FALSE(shelves.list(bench.link, {.q = {}, .only_low = false, .after = {}}).empty());
+    CHECK(word_of(shelves.movements(bench.link, {.sku = at.sku, .before = {}})) == "ok");
+    reservation_filter const everything{
+        .state = {}, .sku = {}, .customer = {}, .reference = {}, .before = {}};
+    std::vector<reservation_filter> filters(6, everything);
+    filters[1].state = reservation_state::held;
+    filters[2].customer = "c";
+    filters[3].reference = "none";
+    filters[4].sku = at.sku;
+    filters[5].state = reservation_state::confirmed;
+    for (auto const& filter : filters)
+        (void)bench.reservations.list(bench.link, filter);
+    CHECK(word_of(bench.reservations.show(bench.link, bench.hold(at, 1))) == "ok");
+}
+
+// What the server's keeper does.
+void keep(migrated_database const& place, workbench& bench)
+{
+    auto const secret = api_keys::create(bench.link, role::shop, "till");
+    api_keys::ensure(bench.link, "another-secret", role::admin, "bootstrap");
+    authenticator door;
+    auto const who = door.look_up(bench.link, secret);
+    REQUIRE(who);
+    CHECK(api_keys::list(bench.link).size() == 2);
+    CHECK(api_keys::revoke(bench.link, who->api_key_id));
+
+    CHECK(database_is_ready(bench.link).empty());
+    CHECK_FALSE(db::transact(bench.link,
+                             [](db::transaction& tx) { return db::items::is_empty(tx) ? 1 : 0; }));
+    CHECK(bench.audit_findings() == "");
+    auto const text = "sku,quantity,name\r\n" + new_sku().str() + ",5,Mug\r\n";
+    CHECK(word_of(bench.imports.run(bench.link,
+                                    {.key = new_key(text), .actor = "x", .csv = text})) == "ok");
+
+    config settings;
+    settings.database_url = place.connection_string();
+    std::ostringstream out;
+    CHECK(keeper::audit(settings, keeper::output::text, out) == 0);
+    (void)keeper::doctor(settings, out);
+    CHECK_FALSE(out.str().empty());
+    database const empty;
+    db::session session({.connection = empty.connection_string()});
+    CHECK_FALSE(db::migrate(session, all_migrations()).empty());
+}
+
+} // namespace
+
+TEST_CASE("every statement has a name of its own and parameters that it uses")
+{
+    names seen;
+    for (auto const& statement : sql::all) {
+        CAPTURE(statement.name);
+        CHECK(seen.emplace(statement.name).second);
+        for (auto const parameter : statement.parameters)
+            CHECK(statement.text.find(':' + std::string(parameter)) != std::string_view::npos);
+    }
+    CHECK(seen.size() >= 50);
+}
+
+TEST_CASE("PostgreSQL prepares and plans every statement against the schema of this program")
+{
+    migrated_database const place;
+    db::session session({.connection = place.connection_string()});
+    constexpr auto syntax_error_or_access_rule_violation = "42";
+    for (auto const& statement : sql::all) {
+        CAPTURE(statement.name);
+        auto const state = state_with_nulls(session, statement);
+        CHECK_FALSE(state.starts_with(syntax_error_or_access_rule_violation));
+    }
+    CHECK(session.is_usable());
+}
+
+TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
+{
+    statements_in_use const used;
+    migrated_database const place;
+    for (auto const& mode : strategy_registry().names()) {
+        CAPTURE(mode);
+        workbench bench(place, {.strategy = mode, .open_holds_per_customer = 50});
+        trade(bench);
+        look_around(bench);
+        meet_a_duplicate(place, mode);
+    }
+    crowd(place);
+    workbench bench(place);
+    keep(place, bench);
+
+    std::string unused;
+    for (auto const& statement : sql::all)
+        if (!used.has(statement.name))
+            unused += std::string(statement.name) + ' ';
+    CHECK(unused == "");
+}
+
+} // namespace holdfast::test

@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random days in a shop. One clerk alone: every answer and every number is what the model says. Several
+// at once: every promise holds and every unit is accounted for. HOLDFAST_SEED repeats a run,
+// HOLDFAST_MODEL_STEPS makes it longer.
+#include "tests/property/model.hpp"
+
+#include "db/error.hpp"
+#include "tests/support/run_together.hpp"
+#include "tests/support/shop.hpp"
+#include "tests/support/workbench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+constexpr units open_holds_max = 6;
+constexpr std::size_t item_count = 5;
+
+std::size_t steps_wanted()
+{
+    auto const* wish = std::getenv("HOLDFAST_MODEL_STEPS");
+    return wish != nullptr ? std::strtoull(wish, nullptr, 10) : 4000;
+}
+
+class dice {
+public:
+    explicit dice(std::uint64_t start)
+        : engine_(start)
+    {
+    }
+
+    // 0 … n - 1
+    std::size_t pick(std::size_t n)
+    {
+        return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine_);
+    }
+
+    units between(units low, units high)
+    {
+        return std::uniform_int_distribution<units>(low, high)(engine_);
+    }
+
+    bool chance(int percent) { return between(1, 100) <= percent; }
+
+    template <class T>
+    T const& of(std::vector<T> const& all)
+    {
+        return all.at(pick(all.size()));
+    }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+// Makes up requests about some items and reservations.
+struct imagination {
+    dice& luck;
+    std::vector<level_key> levels;
+    std::vector<uuid> ids;
+
+    level_key some_level()
+    {
+        if (luck.chance(1))
+            return {new_sku(), location()};
+        return luck.of(levels);
+    }
+
+    // Mostly one of the last, since those are the ones something can still happen to.
+    uuid some_id()
+    {
+        if (ids.empty() || luck.chance(2))
+            return uuid::make_v7();
+        auto const recent = std::min<std::size_t>(ids.size(), 25);
+        return luck.chance(85) ? ids[ids.size() - 1 - luck.pick(recent)] : luck.of(ids);
+    }
+
+    std::vector<line_request> some_lines()
+    {
+        std::vector<line_request> lines;
+        for (auto n = luck.between(1, 3); n > 0; --n)
+            lines.push_back({some_level(), luck.chance(5) ? luck.between(10, 100)
+                                                          : luck.between(1, 5)});
+        return merged(std::move(lines));
+    }
+
+    reserve_command some_reserve()
+    {
+        reserve_command c;
+        c.key = new_key();
+        c.actor = "clerk";
+        c.lines = some_lines();
+        if (luck.chance(75))
+            c.customer = std::string(1, static_cast<char>('a' + luck.pick(4)));
+        c.confirm_at_once = luck.chance(15);
+        if (luck.chance(15))
+            c.supersedes = some_id();
+        return c;
+    }
+
+    confirm_command some_confirm()
+    {
+        confirm_command c{.id = some_id(), .actor = "clerk", .lines = {}};
+        if (luck.chance(40))
+            c.if_expired = if_expired::reserve_again;
+        return c;
+    }
+
+    adjust_command some_adjust()
+    {
+        auto c = correction_of(some_level());
+        if (luck.chance(60)) {
+            c.delta = luck.between(1, 12) * (luck.chance(60) ? 1 : -1);
+            c.reason = *c.delta > 0 ? "received" : "damaged";
+        } else {
+            c.set_to = luck.between(0, 15);
+            c.reason = luck.chance(50) ? "count" : "correction";
+            if (luck.chance(50))
+                c.expect_on_hand = luck.between(0, 8);
+        }
+        c.allow_short = luck.chance(20);
+        return c;
+    }
+};
+
+std::string shown(reservation_line const& l)
+{
+    return l.at.sku.str() + '@' + l.at.location.str() + ' ' + std::to_string(l.quantity) + ' ' +
+           std::to_string(l.confirmed) + ' ' + std::to_string(l.returned) + ' ' +
+           std::to_string(l.restocked);
+}
+
+std::string shown(reservation_state state, std::vector<reservation_line> const& lines)
+{
+    std::string text(to_string(state));
+    for (auto const& l : lines)
+        text += ", " + shown(l);
+    return text;
+}
+
+std::string shown(stock_level const& l)
+{
+    return std::to_string(l.on_hand) + '/' + std::to_string(l.reserved);
+}
+
+// One clerk, one step after the other, with the model looking over the shoulder.
+class trial {
+public:
+    trial(migrated_database const& place, std::string const& mode, std::uint64_t start)
+        : bench_(place, {.strategy = mode, .open_holds_per_customer = open_holds_max})
+        , luck_(start)
+        , ideas_{luck_, {}, {}}
+    {
+        for (std::size_t i = 0; i < item_count; ++i)
+            add_item();
+    }
+
+    void step()
+    {
+        using action = void (trial::*)();
+        struct weighted {
+            int weight;
+            action act;
+        };
+        static std::vector<weighted> const actions{
+            {30, &trial::reserve},       {4, &trial::repeat_reserve}, {16, &trial::confirm},
+            {9, &trial::release},        {5, &trial::extend},         {8, &trial::lapse},
+            {8, &trial::give_back},      {2, &trial::repeat_return},  {10, &trial::adjust},
+            {2, &trial::repeat_adjust},  {4, &trial::change_rules},   {2, &trial::list},
+            {1, &trial::reuse_keys}};
+        int sum = 0;
+        for (auto const& each : actions)
+            sum += each.weight;
+        auto roll = luck_.between(1, sum);
+        for (auto const& each : actions) {
+            roll -= each.weight;
+            if (roll <= 0)
+                return (this->*each.act)();
+        }
+    }
+
+    void check_all_levels()
+    {
+        for (auto const& at : model_.levels())
+            check_level(at);
+    }
+
+    void check_audit() { REQUIRE(bench_.audit_findings() == ""); }
+
+private:
+    void add_item()
+    {
+        auto const on_hand = luck_.between(0, 20);
+        auto const at = bench_.item(on_hand);
+        model_.note_item(at, on_hand);
+        ideas_.levels.push_back(at);
+        ideas_.levels.push_back({at.sku, location("shop")});
+    }
+
+    // The answer has to be one of the words that are right.
+    void expect(words const& right, std::string const& word)
+    {
+        INFO("answer: ", word, ", right: ", right.front());
+        REQUIRE(std::ranges::find(right, word) != right.end());
+    }
+
+    void check_level(level_key const& at)
+    {
+        stock_level seen;
+        if (auto const item = bench_.catalogue.show(bench_.link, at.sku))
+            for (auto const& each : item->levels)
+                if (each.location == at.location)
+                    seen = each.level;
+        INFO(at.sku.str(), '@', at.location.str());
+        REQUIRE(shown(seen) == shown(model_.level(at)));
+    }
+
+    void check_hold(uuid const& id)
+    {
+        auto const found = model_.holds().find(id);
+        auto const seen = bench_.reservations.show(bench_.link, id);
+        REQUIRE(seen.has_value() == (found != model_.holds().end()));
+        if (!seen)
+            return;
+        REQUIRE(shown(seen->state, seen->lines) ==
+                shown(found->second.state, found->second.lines));
+        for (auto const& line : found->second.lines)
+            check_level(line.at);
+    }
+
+    void check_answer(reservation const& answer)
+    {
+        auto const& expected = model_.holds().at(answer.id);
+        REQUIRE(shown(answer.state, answer.lines) == shown(expected.state, expected.lines));
+    }
+
+    void reserve()
+    {
+        auto const c = ideas_.some_reserve();
+        auto const right = model_.judge(c);
+        auto const short_lines = right.front() == "insufficient_stock"
+                                     ? model_.shortfalls(c)
+                                     : std::vector<line_request>();
+        auto const answer = bench_.reservations.reserve(bench_.link, c);
+        expect(right, word_of(answer));
+        if (!answer) {
+            check_items(answer.error().items, short_lines);
+            for (auto const& line : c.lines)
+                check_level(line.at);
+            return;
+        }
+        REQUIRE_FALSE(answer->is_replay);
+        model_.note(c, answer->value.id);
+        ideas_.ids.push_back(answer->value.id);
+        reserves_.push_back({c, answer->value.id});
+        check_answer(answer->value);
+        check_hold(answer->value.id);
+        if (c.supersedes)
+            check_hold(*c.supersedes);
+    }
+
+    void check_items(std::vector<shortfall> const& items, std::vector<line_request> const& right)
+    {
+        REQUIRE(items.size() == right.size());
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            REQUIRE(items[i].at == right[i].at);
+            REQUIRE(items[i].available == right[i].quantity);
+        }
+    }
+
+    void repeat_reserve()
+    {
+        if (reserves_.empty())
+            return;
+        auto const& [c, id] = luck_.of(reserves_);
+        auto const answer = bench_.reservations.reserve(bench_.link, c);
+        expect({"ok"}, word_of(answer));
+        REQUIRE(answer->is_replay);
+        REQUIRE(answer->value.id == id);
+        check_answer(answer->value);
+    }
+
+    void confirm()
+    {
+        auto c = ideas_.some_confirm();
+        auto const found = model_.holds().find(c.id);
+        if (found != model_.holds().end() && luck_.chance(30))
+            c.lines = part_of(found->second.lines, &reservation_line::quantity);
+        auto const right = model_.judge(c);
+        auto const answer = bench_.reservations.confirm(bench_.link, c);
+        expect(right, word_of(answer));
+        if (answer) {
+            model_.note(c);
+            check_answer(*answer);
+        }
+        check_hold(c.id);
+    }
+
+    // Some of some lines; now and then too much, or of another item.
+    std::vector<line_request> part_of(std::vector<reservation_line> const& lines,
+                                      units reservation_line::*most)
+    {
+        std::vector<line_request> part;
+        for (auto const& line : lines)
+            if (part.empty() || luck_.chance(50))
+                part.push_back({line.at, luck_.between(1, std::max<units>(1, line.*most) +
+                                                              (luck_.chance(10) ? 1 : 0))});
+        if (luck_.chance(5))
+            part.push_back({ideas_.some_level(), 1});
+        return merged(std::move(part));
+    }
+
+    void release()
+    {
+        auto const id = ideas_.some_id();
+        auto const right = model_.judge_release(id);
+        auto const answer = bench_.reservations.release(bench_.link, id, "clerk");
+        expect(right, word_of(answer));
+        if (answer) {
+            model_.note_release(id);
+            check_answer(*answer);
+        }
+        check_hold(id);
+    }
+
+    void extend()
+    {
+        auto const id = ideas_.some_id();
+        auto const answer = bench_.reservations.extend(bench_.link, id, std::chrono::hours(1));
+        expect(model_.judge_extend(id), word_of(answer));
+        check_hold(id);
+    }
+
+    void lapse()
+    {
+        auto const id = ideas_.some_id();
+        if (!model_.holds().contains(id))
+            return;
+        bench_.let_lapse(id);
+        model_.note_lapse(id);
+        check_hold(id);
+    }
+
+    void give_back()
+    {
+        return_command c{.key = new_key(), .id = ideas_.some_id(), .actor = "clerk", .lines = {}};
+        auto const found = model_.holds().find(c.id);
+        c.lines = found == model_.holds().end()
+                      ? ideas_.some_lines()
+                      : part_of(found->second.lines, &reservation_line::confirmed);
+        c.restock = luck_.chance(70);
+        auto const right = model_.judge(c);
+        auto const answer = bench_.reservations.give_back(bench_.link, c);
+        expect(right, word_of(answer));
+        if (answer) {
+            REQUIRE_FALSE(answer->is_replay);
+            model_.note(c);
+            check_answer(answer->value);
+            returns_.push_back(c);
+        }
+        check_hold(c.id);
+    }
+
+    void repeat_return()
+    {
+        if (returns_.empty())
+            return;
+        auto const& c = luck_.of(returns_);
+        auto const answer = bench_.reservations.give_back(bench_.link, c);
+        expect({"ok"}, word_of(answer));
+        REQUIRE(answer->is_replay);
+        check_answer(answer->value);
+        check_hold(c.id);
+    }
+
+    void adjust()
+    {
+        auto const c = ideas_.some_adjust();
+        auto const right = model_.judge(c);
+        auto const before = model_.level(c.at).on_hand;
+        auto const answer = bench_.adjustments.adjust(bench_.link, c);
+        expect(right, word_of(answer));
+        if (answer) {
+            model_.note(c);
+            adjusts_.push_back(c);
+            REQUIRE(answer->value.entry.movement.on_hand_delta ==
+                    model_.level(c.at).on_hand - before);
+            check_adjustment(answer->value, c.at);
+        }
+        check_level(c.at);
+    }
+
+    void check_adjustment(adjustment const& a, level_key const& at)
+    {
+        auto const expected = model_.level(at);
+        REQUIRE(shown(a.level.level) == shown(expected));
+        std::vector<uuid> concerned;
+        for (auto const& each : a.holds)
+            concerned.push_back(each.reservation_id);
+        auto const right = expected.short_by() > 0 ? model_.holds_on(at) : std::vector<uuid>();
+        REQUIRE((concerned == right));
+    }
+
+    void repeat_adjust()
+    {
+        if (adjusts_.empty())
+            return;
+        auto const& c = luck_.of(adjusts_);
+        auto const answer = bench_.adjustments.adjust(bench_.link, c);
+        expect({"ok"}, word_of(answer));
+        REQUIRE(answer->is_replay);
+        check_adjustment(answer->value, c.at);
+    }
+
+    // A key that was used for one thing is good for nothing else, of its kind or of another.
+    void reuse_keys()
+    {
+        if (reserves_.empty() || adjusts_.empty())
+            return;
+        auto r = luck_.of(reserves_).first;
+        auto a = luck_.of(adjusts_);
+        std::swap(r.key, a.key);
+        expect({"idempotency_key_reused"}, word_of(bench_.reservations.reserve(bench_.link, r)));
+        expect({"idempotency_key_reused"}, word_of(bench_.adjustments.adjust(bench_.link, a)));
+        auto other = luck_.of(reserves_).first;
+        other.key.fingerprint[0] ^= 1;
+        expect({"idempotency_key_reused"},
+               word_of(bench_.reservations.reserve(bench_.link, other)));
+    }
+
+    void change_rules()
+    {
+        auto const at = luck_.of(ideas_.levels);
+        auto c = change_of(at.sku);
+        auto& rules = model_.rules_of(at.sku);
+        switch (luck_.pick(4)) {
+        case 0: c.on_sale = rules.is_on_sale = luck_.chance(70); break;
+        case 1:
+            rules.max_per_customer =
+                luck_.chance(50) ? std::optional<units>(luck_.between(2, 8)) : std::nullopt;
+            c.max_per_customer.emplace(rules.max_per_customer);
+            break;
+        case 2: c.strategy.emplace(luck_.of(bench_.strategies.names())); break;
+        default:
+            c.on_hand = 5;
+            expect({"validation_failed"}, word_of(bench_.catalogue.put(bench_.link, c)));
+            return;
+        }
+        expect({"ok"}, word_of(bench_.catalogue.put(bench_.link, c)));
+    }
+
+    void list()
+    {
+        reservation_filter filter{
+            .state = {}, .sku = {}, .customer = {}, .reference = {}, .before = {}, .limit = 10'000};
+        if (luck_.chance(50))
+            filter.customer = std::string(1, static_cast<char>('a' + luck_.pick(4)));
+        if (luck_.chance(50) || !filter.customer)
+            filter.sku = luck_.of(ideas_.levels).sku;
+        if (luck_.chance(70))
+            filter.state = static_cast<reservation_state>(luck_.pick(4));
+        std::vector<uuid> right;
+        for (auto const& [id, h] : model_.holds()) {
+            bool const has_sku = !filter.sku || std::ranges::any_of(h.lines, [&](auto const& l) {
+                return l.at.sku == *filter.sku;
+            });
+            if (has_sku && (!filter.customer || h.customer == filter.customer) &&
+                (!filter.state || h.state == filter.state))
+                right.push_back(id);
+        }
+        // Another trial on this database has customers of the same names.
+        auto seen = bench_.reservations.list(bench_.link, filter);
+        std::erase_if(seen, [&](auto const& r) { return !model_.holds().contains(r.id); });
+        std::ranges::reverse(right);
+        std::vector<uuid> ids;
+        for (auto const& r : seen)
+            ids.push_back(r.id);
+        REQUIRE((ids == right));
+    }
+
+    workbench bench_;
+    dice luck_;
+    imagination ideas_;
+    model model_{open_holds_max};
+    std::vector<std::pair<reserve_command, uuid>> reserves_;
+    std::vector<return_command> returns_;
+    std::vector<adjust_command> adjusts_;
+};
+
+// Refusals that several clerks at once may meet. Whatever else comes is a fault.
+bool is_fair(std::string_view word)
+{
+    static std::vector<std::string_view> const fair{
+        "ok",           "insufficient_stock", "customer_limit",     "already_confirmed",
+        "already_released", "reservation_expired", "unknown_sku",   "unknown_reservation",
+        "validation_failed", "would_go_negative",  "would_be_short", "precondition_failed"};
+    return std::ranges::find(fair, word) != fair.end();
+}
+
+// Several clerks on the same few items. What each does is random; what they share is guarded.
+class crowd {
+public:
+    crowd(migrated_database const& place, std::string mode, std::uint64_t start)
+        : place_(place)
+        , mode_(std::move(mode))
+        , start_(start)
+    {
+        workbench bench(place_);
+        for (std::size_t i = 0; i < item_count; ++i) {
+            auto const at = bench.item(30);
+            levels_.push_back(at);
+            levels_.push_back({at.sku, location("shop")});
+        }
+        auto limited = change_of(levels_[0].sku);
+        limited.max_per_customer.emplace(6);
+        (void)bench.catalogue.put(bench.link, limited).value();
+        for (std::size_t i = 0; i < bench.strategies.names().size(); ++i) {
+            auto other = change_of(levels_[2 * i + 2].sku);
+            other.strategy.emplace(bench.strategies.names()[i]);
+            (void)bench.catalogue.put(bench.link, other).value();
+        }
+    }
+
+    // Returns the first unfair answer, or nothing.
+    std::string work(std::size_t clerk, std::size_t steps)
+    {
+        workbench bench(place_, {.strategy = mode_});
+        dice luck(start_ + 1000 * clerk + 1);
+        imagination ideas{luck, levels_, {}};
+        for (std::size_t i = 0; i < steps; ++i) {
+            {
+                std::scoped_lock const lock(mutex_);
+                ideas.ids = ids_;
+            }
+            if (auto const word = act(bench, luck, ideas); !is_fair(word))
+                return word;
+        }
+        return {};
+    }
+
+    // Σ live holds = reserved, and what reads as free can be sold to the last unit.
+    void check()
+    {
+        workbench bench(place_, {.strategy = mode_});
+        REQUIRE(bench.audit_findings() == "");
+        for (auto const& at : levels_) {
+            units held = 0;
+            for (auto const& r : bench.reservations.list(bench.link, {.state =
+                                                                          reservation_state::held,
+                                                                      .sku = at.sku,
+                                                                      .customer = {},
+                                                                      .reference = {},
+                                                                      .before = {},
+                                                                      .limit = 100'000}))
+                for (auto const& line : r.lines)
+                    held += line.at == at ? line.quantity : 0;
+            stock_level seen;
+            for (auto const& each : bench.catalogue.show(bench.link, at.sku).value().levels)
+                if (each.location == at.location)
+                    seen = each.level;
+            CHECK(seen.reserved == held);
+            sell_out(bench, at, seen.available());
+        }
+        REQUIRE(bench.audit_findings() == "");
+    }
+
+private:
+    std::string act(workbench& bench, dice& luck, imagination& ideas)
+    {
+        switch (luck.pick(10)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3: return reserve(bench, ideas.some_reserve());
+        case 4: return word_of(bench.reservations.confirm(bench.link, ideas.some_confirm()));
+        case 5:
+            return word_of(bench.reservations.release(bench.link, ideas.some_id(), "clerk"));
+        case 6:
+            return word_of(bench.reservations.extend(bench.link, ideas.some_id(),
+                                                     std::chrono::minutes(5)));
+        case 7:
+            return word_of(bench.reservations.give_back(
+                bench.link, {.key = new_key(),
+                             .id = ideas.some_id(),
+                             .actor = "clerk",
+                             .lines = {{luck.of(levels_), luck.between(1, 3)}},
+                             .restock = luck.chance(80)}));
+        case 8: return word_of(bench.adjustments.adjust(bench.link, ideas.some_adjust()));
+        default: bench.let_lapse(ideas.some_id()); return "ok";
+        }
+    }
+
+    std::string reserve(workbench& bench, reserve_command const& c)
+    {
+        auto const answer = bench.reservations.reserve(bench.link, c);
+        if (answer) {
+            std::scoped_lock const lock(mutex_);
+            ids_.push_back(answer->value.id);
+        }
+        return word_of(answer);
+    }
+
+    void sell_out(workbench& bench, level_key const& at, units free)
+    {
+        CAPTURE(at.sku.str());
+        auto const customer = unique("customer");
+        auto unlimited = change_of(at.sku);
+        unlimited.max_per_customer.emplace(std::nullopt);
+        (void)bench.catalogue.put(bench.link, unlimited).value();
+        if (free > 0)
+            CHECK(word_of(bench.reserve({{at, free}}, {.customer = customer})) == "ok");
+        CHECK(word_of(bench.reserve({{at, 1}}, {.customer = customer})) == "insufficient_stock");
+    }
+
+    migrated_database const& place_;
+    std::string mode_;
+    std::uint64_t start_;
+    std::vector<level_key> levels_;
+    std::mutex mutex_;
+    std::vector<uuid> ids_;
+};
+
+} // namespace
+
+TEST_CASE("whatever a clerk does, answers and numbers are those of the model")
+{
+    migrated_database const place;
+    auto const modes = modes_under_test();
+    auto const steps = std::max<std::size_t>(1, steps_wanted() / modes.size());
+    for (std::size_t m = 0; m < modes.size(); ++m) {
+        trial day(place, modes[m], seed() + m);
+        for (std::size_t i = 0; i < steps; ++i) {
+            INFO("HOLDFAST_SEED=", seed(), ", ", modes[m], ", step ", i);
+            day.step();
+            if (i % 200 == 199)
+                day.check_all_levels();
+        }
+        INFO("HOLDFAST_SEED=", seed(), ", ", modes[m], ", after all steps");
+        day.check_all_levels();
+        day.check_audit();
+    }
+}
+
+TEST_CASE("whatever several clerks do at once, no promise is broken and no unit is lost")
+{
+    constexpr std::size_t clerks = 6;
+    migrated_database const place;
+    auto const modes = modes_under_test();
+    auto const steps = std::max<std::size_t>(1, steps_wanted() / modes.size() / clerks / 2);
+    for (std::size_t m = 0; m < modes.size(); ++m) {
+        INFO("HOLDFAST_SEED=", seed(), ", ", modes[m]);
+        crowd staff(place, modes[m], seed() + m);
+        auto const unfair =
+            run_together(clerks, [&](std::size_t i) { return staff.work(i, steps); });
+        CHECK(unfair == std::vector<std::string>(clerks));
+        staff.check();
+    }
+}
+
+} // namespace holdfast::test

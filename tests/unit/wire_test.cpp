@@ -1,0 +1,854 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a request means and what an answer looks like: every rule of the API about bodies, queries,
+// keys and paths, and the status of every refusal.
+
+#include "service/http/problem.hpp"
+#include "service/http/text.hpp"
+#include "service/http/wire.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using holdfast::errc;
+using holdfast::level_key;
+using holdfast::location;
+using holdfast::refusal;
+using holdfast::reservation;
+using holdfast::reservation_state;
+using holdfast::sku;
+using holdfast::timestamp;
+using holdfast::uuid;
+using holdfast::http::fault_kind;
+using holdfast::http::fault_report;
+using holdfast::http::query_parameters;
+using holdfast::http::reply;
+using holdfast::http::request;
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+namespace http = holdfast::http;
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+constexpr auto an_id = "0190a6c2-7d1e-7c3a-9b54-1f2e3d4c5b6a";
+constexpr auto another_id = "0190a6c4-02b7-7f10-8a6d-77c0aa91e3f5";
+
+// A request by the key "till-1", with an Idempotency-Key.
+request ask(std::string body, std::vector<std::string> captured = {})
+{
+    request req;
+    req.captured = std::move(captured);
+    req.headers = {{"idempotency-key", "k-1"}};
+    req.body = std::move(body);
+    req.id = "req-1";
+    req.who = {.api_key_id = 7, .name = "till-1", .role = holdfast::role::admin};
+    return req;
+}
+
+request look(query_parameters query, std::vector<std::string> captured = {})
+{
+    auto req = ask("", std::move(captured));
+    req.query = std::move(query);
+    return req;
+}
+
+// "pointer detail" of each fault of a refusal that has to be validation_failed, or its other code.
+template <class T>
+texts faults(holdfast::result<T> const& parsed)
+{
+    if (parsed.has_value())
+        return {};
+    auto const& why = parsed.error();
+    if (why.code != errc::validation_failed)
+        return {std::string(slug(why.code))};
+    texts all;
+    for (auto const& error : why.errors)
+        all.push_back(error.pointer + " " + error.detail);
+    return all;
+}
+
+auto reserve(std::string body)
+{
+    return http::parse_reserve(ask(std::move(body)), 900s);
+}
+
+auto adjust(std::string body)
+{
+    return http::parse_adjust(ask(std::move(body), {"TEE-M"}));
+}
+
+auto put(std::string body)
+{
+    return http::parse_put_item(ask(std::move(body), {"TEE-M"}));
+}
+
+std::string one_line(std::string_view quantity)
+{
+    return R"({"lines":[{"sku":"A","quantity":)" + std::string(quantity) + "}]}";
+}
+
+timestamp at(std::string_view text)
+{
+    return holdfast::parse_rfc3339(text).value();
+}
+
+uuid id_of(std::string_view text)
+{
+    return uuid::parse(text).value();
+}
+
+reservation a_hold()
+{
+    return {
+        .id = id_of(an_id),
+        .lines = {{.at = {sku("TEE-M"), location()}, .quantity = 2}},
+        .customer = {},
+        .reference = {},
+        .created_at = at("2026-03-01T09:00:00Z"),
+        .expires_at = at("2026-03-01T09:15:00Z"),
+        .settled_at = {},
+        .supersedes = {},
+        .superseded_by = {},
+    };
+}
+
+std::optional<std::string> header(reply const& answer, std::string_view name)
+{
+    for (auto const& [n, value] : answer.headers)
+        if (n == name)
+            return value;
+    return std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("a reservation needs nothing but its lines")
+{
+    auto const command = reserve(R"({"lines":[{"sku":"TEE-M","quantity":2}]})");
+    REQUIRE(command.has_value());
+    REQUIRE(command->lines.size() == 1);
+    CHECK(command->lines[0].at == level_key{sku("TEE-M"), location("main")});
+    CHECK(command->lines[0].quantity == 2);
+    CHECK(command->ttl == 900s);
+    CHECK(!command->customer);
+    CHECK(!command->reference);
+    CHECK(!command->confirm_at_once);
+    CHECK(!command->supersedes);
+    CHECK(command->metadata == "{}");
+    CHECK(command->actor == "till-1");
+    CHECK(command->key.api_key_id == 7);
+    CHECK(command->key.key == "k-1");
+}
+
+TEST_CASE("a reservation may say all there is to say")
+{
+    auto const command = reserve(R"({"lines":[{"sku":"B","quantity":3,"location":"shop-2"},
+        {"sku":"A","quantity":1000000000},{"sku":"B","quantity":4,"location":"shop-2"}],
+        "customer":"c-42","reference":"order-1001","ttl_seconds":604800,"confirm":true,
+        "supersedes":"0190A6C4-02B7-7F10-8A6D-77C0AA91E3F5",
+        "metadata":{"b":[1, null],"a":"\u0000é"}})");
+    REQUIRE(command.has_value());
+    REQUIRE(command->lines.size() == 2);
+    CHECK(command->lines[0].at == level_key{sku("A"), location()});
+    CHECK(command->lines[1].at == level_key{sku("B"), location("shop-2")});
+    CHECK(command->lines[1].quantity == 7);
+    CHECK(command->customer == "c-42");
+    CHECK(command->reference == "order-1001");
+    CHECK(command->ttl == 604800s);
+    CHECK(command->confirm_at_once);
+    CHECK(command->supersedes == id_of(another_id));
+    CHECK(command->metadata == R"({"a":"\u0000é","b":[1,null]})");
+}
+
+TEST_CASE("K8: a quantity that is no plain integer from 1 to a milliard is refused with its place")
+{
+    for (auto const* quantity :
+         {"0", "-1", "1.5", "1.0", "1e3", "1e9", "\"1\"", "1000000001", "2147483648",
+          "9007199254740993", "9223372036854775807", "9223372036854775808", "18446744073709551616",
+          "null", "true", "[]", "{}", "-0"})
+        CHECK_MESSAGE(faults(reserve(one_line(quantity))) ==
+                          texts{"/lines/0/quantity must be an integer between 1 and 1000000000"},
+                      quantity);
+    CHECK(faults(reserve(one_line("1e400"))) ==
+          texts{"/lines/0/quantity is a number too large to be read"});
+    CHECK(faults(reserve(one_line("01"))) == texts{"malformed-json"});
+    CHECK(reserve(one_line("1")).has_value());
+    CHECK(reserve(one_line("1000000000")).has_value());
+}
+
+TEST_CASE("all faults of a reservation are told at once")
+{
+    auto const command = reserve(R"({"lines":[{"sku":" A","quantity":0,"location":"Main","x":1},
+        {"quantity":1},{"sku":"B"},7],"customer":"","reference":"a\nb","ttl_seconds":0,
+        "confirm":"yes","supersedes":"order-1","metadata":[],"state":"held"})");
+    CHECK(faults(command) == texts{
+                                 "/lines/3 must be an object",
+                                 "/lines/0/sku must not begin or end with white space",
+                                 "/lines/0/quantity must be an integer between 1 and 1000000000",
+                                 "/lines/0/location may contain only a-z, 0-9, _ and -",
+                                 "/lines/0/x is not a known member",
+                                 "/lines/1/sku is required",
+                                 "/lines/2/quantity is required",
+                                 "/customer must not be empty",
+                                 "/reference must not contain control characters",
+                                 "/ttl_seconds must be an integer between 1 and 604800",
+                                 "/confirm must be true or false",
+                                 "/supersedes must be a UUID",
+                                 "/metadata must be an object",
+                                 "/state is not a known member",
+                             });
+}
+
+TEST_CASE("a reservation has 1 to 100 lines, and a body that is one object")
+{
+    auto const lines = [](std::size_t count) {
+        std::string text;
+        for (std::size_t i = 0; i < count; ++i)
+            text += (i == 0 ? "" : ",") + std::string(R"({"sku":"A","quantity":1})");
+        return "{\"lines\":[" + text + "]}";
+    };
+    CHECK(reserve(lines(100)).has_value());
+    CHECK(faults(reserve(lines(101))) == texts{"/lines must be an array of 1 to 100 objects"});
+    CHECK(faults(reserve(lines(0))) == texts{"/lines must be an array of 1 to 100 objects"});
+    CHECK(faults(reserve("{}")) == texts{"/lines is required"});
+    CHECK(faults(reserve("[]")) == texts{" must be an object"});
+    CHECK(faults(reserve("null")) == texts{" must be an object"});
+    CHECK(faults(reserve("")) == texts{"malformed-json"});
+}
+
+TEST_CASE("D6: a hold lasts whole seconds, at least one and at most a week")
+{
+    auto const ttl = [](std::string_view seconds) {
+        return faults(reserve(R"({"lines":[{"sku":"A","quantity":1}],"ttl_seconds":)" +
+                              std::string(seconds) + "}"));
+    };
+    CHECK(ttl("1").empty());
+    for (auto const* seconds : {"0", "-1", "1000000000000", "\"60\"", "0.5", "60.0", "null"})
+        CHECK_MESSAGE(ttl(seconds) == texts{"/ttl_seconds must be an integer between 1 and 604800"},
+                      seconds);
+}
+
+TEST_CASE("metadata is any small object")
+{
+    auto const with = [](std::string const& metadata) {
+        return reserve(R"({"lines":[{"sku":"A","quantity":1}],"metadata":)" + metadata + "}");
+    };
+    auto const sized = [](std::size_t bytes) {
+        return "{ \"k\" : \"" + std::string(bytes - 8, 'x') + "\" }";
+    };
+    CHECK(with(sized(4096)).value().metadata.size() == 4096);
+    CHECK(faults(with(sized(4097))) ==
+          texts{"/metadata must be at most 4096 bytes without white space"});
+    CHECK(faults(with("null")) == texts{"/metadata must be an object"});
+    CHECK(faults(with("{\"a\":1,\"a\":2}")) == texts{"/metadata/a is there more than once"});
+}
+
+TEST_CASE("a key is missing, bad or good, and what else is wrong is told first")
+{
+    auto req = ask(one_line("1"));
+    auto const parsed = [&] { return http::parse_reserve(req, 900s); };
+
+    req.headers = {{"host", "shop"}};
+    CHECK(faults(parsed()) == texts{"idempotency-key-missing"});
+    req.headers = {{"idempotency-key", "\"k-1\""}};
+    CHECK(parsed()->key.key == "k-1");
+
+    texts const bad{" Idempotency-Key must be 1 to 255 printable ASCII characters, "
+                    "bare or as a quoted string"};
+    for (auto const& field : {std::string(), std::string(256, 'k'), std::string("clé")}) {
+        req.headers = {{"idempotency-key", field}};
+        CHECK(faults(parsed()) == bad);
+    }
+    req.headers = {{"idempotency-key", "a"}, {"idempotency-key", "b"}};
+    CHECK(faults(parsed()) == texts{" Idempotency-Key must be there once"});
+
+    req.headers = {};
+    req.body = one_line("0");
+    CHECK(faults(parsed()) ==
+          texts{"/lines/0/quantity must be an integer between 1 and 1000000000"});
+}
+
+TEST_CASE("the same request is the same however it is written, and any other is another")
+{
+    auto const print = [](std::string body) { return reserve(std::move(body))->key.fingerprint; };
+    auto const first = print(R"({"lines":[{"sku":"A","quantity":1}],"customer":"é"})");
+    CHECK(first == print(R"( { "customer" : "\u00e9", "lines":[{"quantity":1,"sku":"A"}] } )"));
+    CHECK(first != print(R"({"lines":[{"sku":"A","quantity":2}],"customer":"é"})"));
+    CHECK(first != print(R"({"lines":[{"sku":"A","quantity":1}]})"));
+
+    auto const body = R"({"delta":1,"reason":"found"})";
+    auto const adjusted = [&](std::string name) {
+        return http::parse_adjust(ask(body, {std::move(name)}))->key.fingerprint;
+    };
+    CHECK(adjusted("A") == adjusted("A"));
+    CHECK(adjusted("A") != adjusted("B"));
+
+    auto const returned = [&](std::string id) {
+        return http::parse_return(ask(one_line("1"), {std::move(id)}))->key.fingerprint;
+    };
+    CHECK(returned(an_id) != returned(another_id));
+    CHECK(returned(an_id) != print(one_line("1")));
+}
+
+TEST_CASE("a confirmation may be empty, in part, or take an expired hold again")
+{
+    auto const confirm = [](std::string body) {
+        return http::parse_confirm(ask(std::move(body), {an_id}));
+    };
+    for (auto const* body : {"", "{}"}) {
+        auto const command = confirm(body);
+        REQUIRE(command.has_value());
+        CHECK(command->id == id_of(an_id));
+        CHECK(command->actor == "till-1");
+        CHECK(!command->lines);
+        CHECK(command->if_expired == holdfast::if_expired::refuse);
+    }
+    auto const command = confirm(R"({"lines":[{"sku":"A","quantity":1},{"sku":"A","quantity":2}],
+                    "if_expired":"reserve_again"})");
+    REQUIRE(command.has_value());
+    REQUIRE(command->lines->size() == 1);
+    CHECK(command->lines->at(0).quantity == 3);
+    CHECK(command->if_expired == holdfast::if_expired::reserve_again);
+
+    CHECK(faults(confirm(R"({"lines":[]})")) ==
+          texts{"/lines must be an array of 1 to 100 objects"});
+    CHECK(faults(confirm(R"({"lines":null})")) ==
+          texts{"/lines must be an array of 1 to 100 objects"});
+    CHECK(faults(confirm(one_line("0"))) ==
+          texts{"/lines/0/quantity must be an integer between 1 and 1000000000"});
+    CHECK(faults(confirm(R"({"if_expired":"extend"})")) ==
+          texts{"/if_expired must be one of reserve_again"});
+    CHECK(faults(confirm(" ")) == texts{"malformed-json"});
+}
+
+TEST_CASE("a release says nothing, an extension says how long")
+{
+    CHECK(http::parse_release(ask("", {an_id})).value() == id_of(an_id));
+    CHECK(http::parse_release(ask("{}", {an_id})).value() == id_of(an_id));
+    CHECK(faults(http::parse_release(ask(R"({"why":1})", {an_id}))) ==
+          texts{"/why is not a known member"});
+    CHECK(faults(http::parse_release(ask("[]", {an_id}))) == texts{" must be an object"});
+
+    CHECK(http::parse_extend(ask(R"({"ttl_seconds":600})", {an_id}))->ttl == 600s);
+    CHECK(faults(http::parse_extend(ask("{}", {an_id}))) == texts{"/ttl_seconds is required"});
+    CHECK(faults(http::parse_extend(ask("", {an_id}))) == texts{"malformed-json"});
+}
+
+TEST_CASE("a return names lines, and restocks unless told otherwise")
+{
+    auto const give_back = [](std::string body) {
+        return http::parse_return(ask(std::move(body), {an_id}));
+    };
+    CHECK(give_back(one_line("2"))->restock);
+    CHECK(give_back(one_line("2"))->lines.at(0).quantity == 2);
+    CHECK(give_back(one_line("2"))->id == id_of(an_id));
+    CHECK(!give_back(R"({"lines":[{"sku":"A","quantity":1}],"restock":false})")->restock);
+    CHECK(faults(give_back("{}")) == texts{"/lines is required"});
+}
+
+TEST_CASE("an id that cannot be one is the id of nothing")
+{
+    for (auto const* id : {"1", "", "0190a6c27d1e7c3a9b541f2e3d4c5b6a", "../../etc/passwd",
+                           "0190a6c2-7d1e-7c3a-9b54-1f2e3d4c5b6a'"}) {
+        CHECK(faults(http::parse_reservation_id(look({}, {id}))) == texts{"unknown-reservation"});
+        CHECK(faults(http::parse_confirm(ask("", {id}))) == texts{"unknown-reservation"});
+        CHECK(faults(http::parse_release(ask("", {id}))) == texts{"unknown-reservation"});
+        CHECK(faults(http::parse_extend(ask(R"({"ttl_seconds":1})", {id}))) ==
+              texts{"unknown-reservation"});
+        CHECK(faults(http::parse_return(ask(one_line("1"), {id}))) == texts{"unknown-reservation"});
+    }
+    CHECK(faults(http::parse_release(ask("[]", {"1"}))) == texts{" must be an object"});
+}
+
+TEST_CASE("K7: a SKU in an address keeps to the one written rule")
+{
+    for (auto const* name : {"abc", "ABC", "00123", "caf\xC3\xA9", "a/b?c", "%", "😀", "a b"})
+        CHECK(http::parse_sku(look({}, {name})).value() == sku(name));
+    for (auto const& name : {std::string(), std::string(" abc"), std::string("abc\xC2\xA0"),
+                             std::string("cafe\xCC\x81"), std::string(300, 'a'),
+                             std::string("a\0b", 3), std::string("\xFF"), std::string("a\nb")}) {
+        auto const told = faults(http::parse_sku(look({}, {name})));
+        REQUIRE(told.size() == 1);
+        CHECK(told[0].starts_with("/path/sku must "));
+    }
+    auto const told = faults(http::parse_adjust(ask("{}", {" a"})));
+    CHECK(told.size() == 3);
+    CHECK(told.at(0) == "/path/sku must not begin or end with white space");
+}
+
+TEST_CASE("an item's settings: what is named changes, null clears, the rest stays")
+{
+    auto const nothing = put("{}");
+    REQUIRE(nothing.has_value());
+    CHECK(nothing->sku == sku("TEE-M"));
+    CHECK(!nothing->name);
+    CHECK(!nothing->on_sale);
+    CHECK(!nothing->sale_starts_at);
+    CHECK(!nothing->max_per_customer);
+    CHECK(!nothing->strategy);
+    CHECK(!nothing->on_hand);
+    CHECK(!nothing->location);
+
+    auto const cleared = put(R"({"name":null,"sale_starts_at":null,"sale_ends_at":null,
+                                 "max_per_customer":null,"low_stock_at":null,"strategy":null})");
+    REQUIRE(cleared.has_value());
+    auto const is_cleared = [](auto const& member) { return member.has_value() && !*member; };
+    CHECK(is_cleared(cleared->name));
+    CHECK(is_cleared(cleared->sale_starts_at));
+    CHECK(is_cleared(cleared->sale_ends_at));
+    CHECK(is_cleared(cleared->max_per_customer));
+    CHECK(is_cleared(cleared->low_stock_at));
+    CHECK(is_cleared(cleared->strategy));
+
+    auto const all = put(R"({"name":"Tee, black","on_sale":false,"on_hand":9000000000000000,
+        "location":"shop-2","sale_starts_at":"2026-11-27T00:00:00Z",
+        "sale_ends_at":"2026-11-30T00:00:00.5Z","max_per_customer":2,"low_stock_at":0,
+        "strategy":"row_lock"})");
+    REQUIRE(all.has_value());
+    CHECK(all->name.value() == "Tee, black");
+    CHECK(all->on_sale == false);
+    CHECK(all->on_hand == 9'000'000'000'000'000);
+    CHECK(all->location == location("shop-2"));
+    CHECK(all->sale_starts_at.value() == at("2026-11-27T00:00:00Z"));
+    CHECK(all->sale_ends_at.value() == at("2026-11-30T00:00:00.5Z"));
+    CHECK(all->max_per_customer.value() == 2);
+    CHECK(all->low_stock_at.value() == 0);
+    CHECK(all->strategy.value() == "row_lock");
+}
+
+TEST_CASE("an item's settings are refused when they make no sense, all of them at once")
+{
+    CHECK(faults(put(R"({"name":7,"on_sale":null,"on_hand":-1,"location":null,
+                         "sale_starts_at":"2026-11-27","sale_ends_at":1,"max_per_customer":0,
+                         "low_stock_at":-1,"strategy":"","reserved":1})")) ==
+          texts{
+              "/location must be a string",
+              "/name must be a string",
+              "/on_sale must be true or false",
+              "/sale_starts_at must be an RFC 3339 time in UTC, such as 2026-11-29T09:00:00Z",
+              "/sale_ends_at must be an RFC 3339 time in UTC, such as 2026-11-29T09:00:00Z",
+              "/max_per_customer must be an integer between 1 and 1000000000",
+              "/low_stock_at must be an integer between 0 and 9000000000000000",
+              "/strategy must not be empty",
+              "/on_hand must be an integer between 0 and 9000000000000000",
+              "/reserved is not a known member",
+          });
+    CHECK(faults(put(R"({"on_hand":9000000000000001})")) ==
+          texts{"/on_hand must be an integer between 0 and 9000000000000000"});
+}
+
+TEST_CASE("an adjustment is a change, or a new number with what was seen before")
+{
+    auto const change = adjust(R"({"delta":-3,"reason":"damaged","note":"Wet\n\tcarton",
+                                   "reference":"dn-7","location":"shop-2","allow_short":true})");
+    REQUIRE(change.has_value());
+    CHECK(change->at == level_key{sku("TEE-M"), location("shop-2")});
+    CHECK(change->delta == -3);
+    CHECK(!change->set_to);
+    CHECK(!change->expect_on_hand);
+    CHECK(change->reason == "damaged");
+    CHECK(change->note == "Wet\n\tcarton");
+    CHECK(change->reference == "dn-7");
+    CHECK(change->allow_short);
+    CHECK(change->actor == "till-1");
+
+    auto const count = adjust(R"({"set_to":0,"expect_on_hand":118,"reason":"count","note":null})");
+    REQUIRE(count.has_value());
+    CHECK(!count->delta);
+    CHECK(count->set_to == 0);
+    CHECK(count->expect_on_hand == 118);
+    CHECK(!count->allow_short);
+    CHECK(!count->note);
+
+    auto const careless = adjust(R"({"set_to":5,"expect_on_hand":null,"reason":"count"})");
+    REQUIRE(careless.has_value());
+    CHECK(!careless->expect_on_hand);
+}
+
+TEST_CASE("an adjustment that leaves room for doubt is refused")
+{
+    auto const reason = std::string(R"("reason":"count"})");
+    CHECK(faults(adjust("{" + reason)) == texts{" must have delta or set_to"});
+    CHECK(faults(adjust(R"({"delta":1,"set_to":2,"expect_on_hand":1,)" + reason)) ==
+          texts{"/set_to must not stand beside delta"});
+    CHECK(faults(adjust(R"({"set_to":2,)" + reason)) ==
+          texts{"/expect_on_hand is required with set_to: the number you saw, or null for "
+                "whatever it is"});
+    CHECK(faults(adjust(R"({"delta":2,"expect_on_hand":1,)" + reason)) ==
+          texts{"/expect_on_hand only goes with set_to"});
+    CHECK(faults(adjust(R"({"delta":0,)" + reason)) == texts{"/delta must not be 0"});
+    CHECK(faults(adjust(R"({"delta":9000000000000001,)" + reason)) ==
+          texts{"/delta must be an integer between -9000000000000000 and 9000000000000000"});
+    CHECK(faults(adjust(R"({"delta":null,)" + reason)) ==
+          texts{"/delta must be an integer between -9000000000000000 and 9000000000000000"});
+    CHECK(faults(adjust(R"({"set_to":-1,"expect_on_hand":"1",)" + reason)) ==
+          texts{"/set_to must be an integer between 0 and 9000000000000000",
+                "/expect_on_hand must be an integer between 0 and 9000000000000000"});
+    CHECK(faults(adjust(R"({"delta":1})")) == texts{"/reason is required"});
+    CHECK(faults(adjust(R"({"delta":1,"reason":"theft"})")) ==
+          texts{"/reason must be one of received, damaged, lost, found, correction, count, "
+                "returned, sample, other"});
+}
+
+TEST_CASE("K1: an import says what its quantities mean")
+{
+    auto const import = [](query_parameters query) {
+        auto req = ask("sku,quantity\nA,1\n");
+        req.query = std::move(query);
+        return faults(http::parse_import(req));
+    };
+    CHECK(import({}) == texts{"/query/mode is required"});
+    CHECK(import({{"mode", ""}}) == texts{"/query/mode is required"});
+    CHECK(import({{"mode", "replace"}}) == texts{"/query/mode must be one of set, add, count"});
+    CHECK(import({{"mode", "set"}, {"dry_run", "1"}, {"force", "true"}}) ==
+          texts{"/query/dry_run must be one of true, false",
+                "/query/force is not a known parameter"});
+    CHECK(import({{"mode", "count"}, {"dry_run", "true"}}).empty());
+}
+
+TEST_CASE("an import under one key is one file in one mode")
+{
+    auto const file = ask("sku,quantity\nA,1\n");
+    auto const with = [](request req, query_parameters query) {
+        req.query = std::move(query);
+        return http::parse_import(req)->key.fingerprint;
+    };
+    auto const first = with(file, {{"mode", "add"}});
+    CHECK(first == with(file, {{"mode", "add"}, {"dry_run", "false"}}));
+    CHECK(first != with(file, {{"mode", "add"}, {"dry_run", "true"}}));
+    CHECK(first != with(file, {{"mode", "set"}}));
+    CHECK(first != with(ask("sku,quantity\nA,2\n"), {{"mode", "add"}}));
+
+    auto req = file;
+    req.query = {{"mode", "count"}, {"dry_run", "true"}};
+    auto const command = http::parse_import(req);
+    CHECK(command->csv == file.body);
+    CHECK(command->mode == holdfast::import_mode::count);
+    CHECK(command->run == holdfast::import_run::preview);
+
+    req.headers.clear();
+    CHECK(faults(http::parse_import(req)) == texts{"idempotency-key-missing"});
+}
+
+TEST_CASE("lists take their own filters and cursors, and no others")
+{
+    auto const filter =
+        http::parse_reservation_filter(look({{"state", "held"},
+                                             {"sku", "A"},
+                                             {"customer", "c"},
+                                             {"reference", "r"},
+                                             {"limit", "7"},
+                                             {"cursor", http::to_cursor("r", an_id)}}));
+    REQUIRE(filter.has_value());
+    CHECK(filter->state == reservation_state::held);
+    CHECK(filter->sku == sku("A"));
+    CHECK(filter->customer == "c");
+    CHECK(filter->reference == "r");
+    CHECK(filter->limit == 7);
+    CHECK(filter->before == id_of(an_id));
+
+    auto const everything = http::parse_reservation_filter(
+        look({{"state", ""}, {"sku", ""}, {"customer", ""}, {"reference", ""}}));
+    CHECK(!everything->state);
+    CHECK(!everything->sku);
+    CHECK(!everything->before);
+    CHECK(everything->limit == 50);
+
+    CHECK(faults(http::parse_reservation_filter(look({{"state", "open"}, {"sku", " "}}))) ==
+          texts{"/query/state must be one of held, confirmed, released, expired",
+                "/query/sku must not begin or end with white space"});
+
+    auto const items = http::parse_item_filter(
+        look({{"q", "tee"}, {"low", "true"}, {"cursor", http::to_cursor("i", "TEE-M")}}));
+    CHECK(items->q == "tee");
+    CHECK(items->only_low);
+    CHECK(items->after == sku("TEE-M"));
+
+    auto const moved =
+        http::parse_movement_filter(look({{"cursor", http::to_cursor("m", "48213")}}, {"TEE-M"}));
+    CHECK(moved->sku == sku("TEE-M"));
+    CHECK(moved->before == 48213);
+
+    texts const bad_cursor{"/query/cursor must be a next_cursor of this list"};
+    auto const with = [](std::string_view list, std::string_view last) {
+        return look({{"cursor", http::to_cursor(list, last)}}, {"TEE-M"});
+    };
+    CHECK(faults(http::parse_reservation_filter(with("r", "TEE-M"))) == bad_cursor);
+    CHECK(faults(http::parse_reservation_filter(with("i", an_id))) == bad_cursor);
+    CHECK(faults(http::parse_item_filter(with("i", " a"))) == bad_cursor);
+    CHECK(faults(http::parse_item_filter(with("m", "1"))) == bad_cursor);
+    for (auto const* last : {"0", "-1", "1x", "", "9223372036854775808"})
+        CHECK(faults(http::parse_movement_filter(with("m", last))) == bad_cursor);
+}
+
+TEST_CASE("a parameter nobody knows is refused everywhere")
+{
+    texts const unknown{"/query/x is not a known parameter"};
+    auto const with_x = [](std::string body) {
+        auto req = ask(std::move(body), {an_id});
+        req.query = {{"x", "1"}};
+        return req;
+    };
+    CHECK(faults(http::parse_nothing(with_x(""))) == unknown);
+    CHECK(faults(http::parse_reserve(with_x(one_line("1")), 900s)) == unknown);
+    CHECK(faults(http::parse_confirm(with_x(""))) == unknown);
+    CHECK(faults(http::parse_release(with_x(""))) == unknown);
+    CHECK(faults(http::parse_extend(with_x(R"({"ttl_seconds":1})"))) == unknown);
+    CHECK(faults(http::parse_return(with_x(one_line("1")))) == unknown);
+    CHECK(faults(http::parse_reservation_id(with_x(""))) == unknown);
+    CHECK(faults(http::parse_reservation_filter(with_x(""))) == unknown);
+    CHECK(faults(http::parse_put_item(with_x("{}"))) == unknown);
+    CHECK(faults(http::parse_sku(with_x(""))) == unknown);
+    CHECK(faults(http::parse_item_filter(with_x(""))) == unknown);
+    CHECK(faults(http::parse_movement_filter(with_x(""))) == unknown);
+    CHECK(faults(http::parse_adjust(with_x(R"({"delta":1,"reason":"found"})"))) == unknown);
+    CHECK(http::parse_nothing(look({})).has_value());
+}
+
+TEST_CASE("a hold is shown as the API describes it")
+{
+    CHECK(http::to_json(a_hold()) ==
+          R"({"id":"0190a6c2-7d1e-7c3a-9b54-1f2e3d4c5b6a","state":"held","lines":[{"sku":"TEE-M",)"
+          R"("location":"main","quantity":2,"confirmed":0,"returned":0}],"customer":null,)"
+          R"("reference":null,"created_at":"2026-03-01T09:00:00.000000Z",)"
+          R"("expires_at":"2026-03-01T09:15:00.000000Z","confirmed_at":null,"released_at":null,)"
+          R"("expired_at":null,"supersedes":null,"superseded_by":null,"metadata":{}})");
+}
+
+TEST_CASE("a reservation says when and how it ended")
+{
+    auto r = a_hold();
+    r.customer = "c \"42\"\n";
+    r.metadata = R"({"a":[1]})";
+    r.supersedes = id_of(another_id);
+    r.settled_at = at("2026-03-01T09:05:00Z");
+    auto const ended = [&](reservation_state state) {
+        r.state = state;
+        auto const shown = json::parse(http::to_json(r));
+        texts when;
+        for (auto const* name : {"confirmed_at", "released_at", "expired_at"})
+            when.push_back(shown.at(name).is_null() ? "-" : shown.at(name).get<std::string>());
+        return when;
+    };
+    std::string const then = "2026-03-01T09:05:00.000000Z";
+    CHECK(ended(reservation_state::confirmed) == texts{then, "-", "-"});
+    CHECK(ended(reservation_state::released) == texts{"-", then, "-"});
+    CHECK(ended(reservation_state::expired) == texts{"-", "-", then});
+    r.settled_at.reset();
+    CHECK(ended(reservation_state::expired) == texts{"-", "-", "2026-03-01T09:15:00.000000Z"});
+
+    auto const shown = json::parse(http::to_json(r));
+    CHECK(shown.at("customer") == "c \"42\"\n");
+    CHECK(shown.at("metadata") == json::parse(R"({"a":[1]})"));
+    CHECK(shown.at("supersedes") == another_id);
+}
+
+TEST_CASE("K10: a location that is short takes nothing from what another has")
+{
+    holdfast::item const shown{
+        .sku = sku("TEE-M"),
+        .settings = {},
+        .levels = {{location("back"), {.on_hand = 1, .reserved = 5, .version = 9}},
+                   {location("main"), {.on_hand = 3, .reserved = 0, .version = 1}}},
+    };
+    CHECK(http::to_json(shown) ==
+          R"({"sku":"TEE-M","name":null,"on_sale":true,"on_hand":4,"reserved":5,"available":3,)"
+          R"("levels":[{"location":"back","on_hand":1,"reserved":5,"available":0,"version":9,)"
+          R"("short":4},{"location":"main","on_hand":3,"reserved":0,"available":3,"version":1}],)"
+          R"("sale_starts_at":null,"sale_ends_at":null,"max_per_customer":null,)"
+          R"("low_stock_at":null,"strategy":null})");
+}
+
+TEST_CASE("an adjustment shows its ledger line, the level, and the holds a short level concerns")
+{
+    holdfast::adjustment made{
+        .entry = {.id = 48213,
+                  .movement = {.at = {sku("TEE-M"), location()},
+                               .kind = holdfast::movement_kind::counted,
+                               .on_hand_delta = -3,
+                               .after = {.on_hand = 97, .reserved = 7, .version = 13},
+                               .by = {.actor = "warehouse", .reason = "count", .note = "Wet"}},
+                  .at = at("2026-03-01T09:30:00Z")},
+        .level = {location(), {.on_hand = 97, .reserved = 7, .version = 13}},
+        .holds = {},
+    };
+    CHECK(http::to_json(made) ==
+          R"({"movement":{"id":"48213","kind":"counted","reason":"count","on_hand_delta":-3,)"
+          R"("reserved_delta":0,"on_hand":97,"reserved":7,"version":13,"sku":"TEE-M",)"
+          R"("location":"main","reservation_id":null,"actor":"warehouse","note":"Wet",)"
+          R"("reference":null,"at":"2026-03-01T09:30:00.000000Z"},"level":{"location":"main",)"
+          R"("on_hand":97,"reserved":7,"available":90,"version":13}})");
+
+    made.level.level.on_hand = 2;
+    made.holds = {{.reservation_id = id_of(an_id),
+                   .quantity = 7,
+                   .expires_at = at("2026-03-01T10:00:00Z"),
+                   .customer = "c-1",
+                   .reference = {}}};
+    auto const shown = json::parse(http::to_json(made));
+    CHECK(shown.at("level").at("short") == 5);
+    CHECK(shown.at("holds") ==
+          json::parse(R"([{"reservation_id":"0190a6c2-7d1e-7c3a-9b54-1f2e3d4c5b6a","quantity":7,
+                           "expires_at":"2026-03-01T10:00:00.000000Z","customer":"c-1",
+                           "reference":null}])"));
+}
+
+TEST_CASE("an import and an audit report what they found")
+{
+    holdfast::import_report const report{
+        .mode = holdfast::import_mode::add,
+        .run = holdfast::import_run::preview,
+        .rows = 2,
+        .created = 1,
+        .changed = 1,
+        .unchanged = 0,
+        .differences = {{.row = 3,
+                         .at = {sku("MUG"), location("shop-2")},
+                         .on_hand_before = 0,
+                         .on_hand_after = 40,
+                         .is_new = true}},
+    };
+    CHECK(http::to_json(report) ==
+          R"({"mode":"add","dry_run":true,"rows":2,"created":1,"changed":1,"unchanged":0,)"
+          R"("differences":[{"row":3,"sku":"MUG","location":"shop-2","on_hand_before":0,)"
+          R"("on_hand_after":40,"created":true}]})");
+
+    CHECK(http::to_json(holdfast::audit_report{.checked = 12, .violations = {}}) ==
+          R"({"ok":true,"checked":12,"violations":[]})");
+    CHECK(http::to_json(holdfast::audit_report{
+              .checked = 12, .violations = {{"ledger_sum", "A", "main", "on hand 3, ledger 4"}}}) ==
+          R"({"ok":false,"checked":12,"violations":[{"check":"ledger_sum","sku":"A",)"
+          R"("location":"main","detail":"on hand 3, ledger 4"}]})");
+}
+
+TEST_CASE("a page ends with a cursor when there is more, and null when there is not")
+{
+    std::vector<reservation> found{a_hold(), a_hold(), a_hold()};
+    found[1].id = id_of(another_id);
+    auto const page = json::parse(http::to_page(found, 2));
+    CHECK(page.at("data").size() == 2);
+    auto const next = http::parse_reservation_filter(
+        look({{"cursor", page.at("next_cursor").get<std::string>()}}));
+    CHECK(next->before == id_of(another_id));
+
+    CHECK(json::parse(http::to_page(found, 3)).at("next_cursor").is_null());
+    CHECK(http::to_page(std::vector<reservation>(), 50) == R"({"data":[],"next_cursor":null})");
+
+    std::vector<holdfast::item> const items{{sku("é 1"), {}, {}}, {sku("z"), {}, {}}};
+    auto const cursor = json::parse(http::to_page(items, 1)).at("next_cursor");
+    CHECK(http::parse_item_filter(look({{"cursor", cursor.get<std::string>()}}))->after ==
+          sku("é 1"));
+}
+
+TEST_CASE("every refusal has the status of the contract")
+{
+    std::vector<std::pair<errc, int>> const statuses{
+        {errc::malformed_json, 400},
+        {errc::validation_failed, 400},
+        {errc::idempotency_key_missing, 400},
+        {errc::unauthenticated, 401},
+        {errc::forbidden, 403},
+        {errc::not_found, 404},
+        {errc::method_not_allowed, 405},
+        {errc::payload_too_large, 413},
+        {errc::unsupported_media_type, 415},
+        {errc::rate_limited, 429},
+        {errc::idempotency_key_reused, 422},
+        {errc::idempotency_key_in_progress, 409},
+        {errc::unknown_sku, 404},
+        {errc::unknown_reservation, 404},
+        {errc::precondition_failed, 412},
+        {errc::already_confirmed, 409},
+        {errc::already_released, 409},
+        {errc::reservation_expired, 409},
+        {errc::not_on_sale, 409},
+        {errc::customer_limit, 409},
+        {errc::insufficient_stock, 409},
+        {errc::would_go_negative, 409},
+        {errc::would_be_short, 409},
+        {errc::quantity_overflow, 422},
+    };
+    CHECK(statuses.size() == static_cast<std::size_t>(errc::quantity_overflow) + 1);
+    for (auto const& [code, status] : statuses) {
+        auto const answer = http::problem(refusal{.code = code}, ask(""));
+        auto const body = json::parse(answer.body);
+        CHECK_MESSAGE(answer.status == status, slug(code));
+        CHECK(answer.content_type == "application/problem+json");
+        CHECK(body.at("status") == status);
+        CHECK(body.at("code") == slug(code));
+        CHECK(body.at("type") == "urn:holdfast:problem:" + std::string(slug(code)));
+        CHECK(body.at("title") == title(code));
+        CHECK(!body.at("detail").get<std::string>().empty());
+        CHECK(body.at("request_id") == "req-1");
+        CHECK(body.size() == 6);
+    }
+}
+
+TEST_CASE("a problem carries what helps to go on")
+{
+    auto const answer = http::problem(
+        refusal{.code = errc::insufficient_stock,
+                .detail = "Two lines fall short.",
+                .items = {{{sku("A"), location()}, 3, 1}, {{sku("B"), location("x")}, 2, 0}},
+                .errors = {{.pointer = "/rows/17/quantity",
+                            .detail = "must be \"whole\"",
+                            .row = 17,
+                            .column = "quantity"}},
+                .on_hand = 121,
+                .retry_after = 2s},
+        ask(""));
+    auto const body = json::parse(answer.body);
+    CHECK(body.at("detail") == "Two lines fall short.");
+    CHECK(body.at("items") ==
+          json::parse(R"([{"sku":"A","location":"main","requested":3,"available":1},
+                          {"sku":"B","location":"x","requested":2,"available":0}])"));
+    CHECK(body.at("errors") ==
+          json::parse(R"([{"pointer":"/rows/17/quantity","row":17,"column":"quantity",
+                           "detail":"must be \"whole\""}])"));
+    CHECK(body.at("on_hand") == 121);
+    CHECK(header(answer, "Retry-After") == "2");
+    CHECK(!header(answer, "WWW-Authenticate"));
+
+    CHECK(header(http::problem(refusal{.code = errc::unauthenticated}, ask("")),
+                 "WWW-Authenticate") == "Bearer");
+    CHECK(header(http::problem(refusal{.code = errc::rate_limited, .retry_after = 0s}, ask("")),
+                 "Retry-After") == "1");
+}
+
+TEST_CASE("a fault of ours says what to do and nothing of its cause")
+{
+    auto const told = [](fault_report const& why) {
+        auto const answer = http::problem(why, ask(""));
+        auto const body = json::parse(answer.body);
+        CHECK(body.at("status") == answer.status);
+        return std::to_string(answer.status) + " " + body.at("code").get<std::string>() + " " +
+               header(answer, "Retry-After").value_or("-");
+    };
+    CHECK(told({fault_kind::internal}) == "500 internal -");
+    CHECK(told({fault_kind::overloaded}) == "503 overloaded 1");
+    CHECK(told({.kind = fault_kind::overloaded, .retry_after = 5s}) == "503 overloaded 5");
+    CHECK(told({fault_kind::database_unavailable}) == "503 database-unavailable 1");
+    CHECK(told({fault_kind::outcome_unknown}) == "503 outcome-unknown 1");
+
+    auto const answer = http::problem(fault_report{.kind = fault_kind::database_unavailable,
+                                                   .detail = "Not ready.",
+                                                   .reasons = {"a", "b"}},
+                                      ask(""));
+    CHECK(json::parse(answer.body).at("reasons") == json({"a", "b"}));
+    CHECK(json::parse(answer.body).at("detail") == "Not ready.");
+
+    auto const too_large = http::header_too_large("At most 16384 bytes of header.", ask(""));
+    CHECK(too_large.status == 431);
+    CHECK(json::parse(too_large.body).at("code") == "payload-too-large");
+    CHECK(json::parse(too_large.body).at("status") == 431);
+}
