@@ -250,27 +250,32 @@ std::optional<pid_file> read_pid_file(fs::path const& cluster)
 }
 
 // Shown in the title of every process of the server, and different for every cluster.
-std::string title_of(fs::path const& cluster)
+std::string title_of(struct stat const& cluster)
+{
+    return fmt::format("holdfast-{:x}-{:x}", cluster.st_dev, cluster.st_ino);
+}
+
+struct stat status_of(fs::path const& path)
 {
     struct stat now {};
-    if (::stat(cluster.c_str(), &now) != 0)
-        fail("looking at " + cluster.string());
-    return fmt::format("holdfast-{:x}-{:x}", now.st_dev, now.st_ino);
+    if (::stat(path.c_str(), &now) != 0)
+        fail("looking at " + path.string());
+    return now;
 }
 
 // A container's root may not look into other users' processes, but command lines are open to all:
 // the postmaster shows its arguments, and its children show their title.
-bool says_it_works_in(fs::path const& process_files, fs::path const& cluster)
+bool says_it_works_in(fs::path const& process_files, struct stat const& cluster)
 {
+    struct stat now {};
+    if (::stat(process_files.c_str(), &now) != 0 || now.st_uid != cluster.st_uid)
+        return false;
     auto const text = read_text(process_files / "cmdline").value_or("");
     if (text.starts_with("postgres: " + title_of(cluster)))
         return true;
     auto const flag = text.find(std::string_view{"\0-D\0", 4});
-    if (flag == std::string::npos)
-        return false;
-    fs::path const directory{text.c_str() + flag + 4};
-    std::error_code unreachable;
-    return directory == cluster || fs::equivalent(directory, cluster, unreachable);
+    return flag != std::string::npos && ::stat(text.c_str() + flag + 4, &now) == 0 &&
+           is_same_file(now, cluster);
 }
 
 // Every process of a server works in its cluster's directory, so a number that now belongs to
@@ -279,13 +284,13 @@ bool works_in(pid_t pid, fs::path const& cluster)
 {
     auto const files = fs::path{"/proc"} / std::to_string(pid);
     auto const name = read_text(files / "comm");
-    if (name != "postgres\n" && name != "postmaster\n")
+    struct stat here {};
+    if ((name != "postgres\n" && name != "postmaster\n") || ::stat(cluster.c_str(), &here) != 0)
         return false;
     struct stat there {};
-    struct stat here {};
     if (::stat((files / "cwd").c_str(), &there) == 0)
-        return ::stat(cluster.c_str(), &here) == 0 && is_same_file(there, here);
-    return (errno == EACCES || errno == EPERM) && says_it_works_in(files, cluster);
+        return is_same_file(there, here);
+    return (errno == EACCES || errno == EPERM) && says_it_works_in(files, here);
 }
 
 // Held before it is looked at, so that the answer is about the process we hold.
@@ -1200,7 +1205,7 @@ std::vector<std::string> embedded_cluster::keeper::server_arguments() const
     add("port", port);
     add("unix_socket_directories", sockets);
     add("unix_socket_permissions", "0700");
-    add("cluster_name", title_of(where_.cluster()));
+    add("cluster_name", title_of(status_of(where_.cluster())));
     for (auto const& [name, value] : options_.settings)
         add(name, value);
     return arguments;

@@ -60,10 +60,12 @@ public:
         HOLDFAST_TRY_VOID(keep_limits(tx_, limits(seen)));
         if (!cmd_.supersedes && is_clearly_short(seen))
             return short_of_units();
+        auto made = insert();
         auto const levels = take(seen);
         if (!levels)
-            return short_of_units();
-        return write(*levels);
+            return refusal{.code = errc::insufficient_stock};
+        write(made, *levels);
+        return outcome<reservation>{std::move(made), false};
     }
 
     [[nodiscard]] std::vector<movement> movements() const
@@ -187,10 +189,11 @@ private:
         return levels;
     }
 
-    result<outcome<reservation>> write(std::vector<stock_level> const& levels)
+    // Inserted before the units are taken, so that their rows stay locked for one round trip less; a
+    // line that does not fit rolls it back.
+    reservation insert()
     {
         reservation made{.id = id_,
-                         .lines = {},
                          .customer = cmd_.customer,
                          .reference = cmd_.reference,
                          .metadata = cmd_.metadata,
@@ -202,6 +205,11 @@ private:
             throw db::error(db::fault::conflict, "", "reservations.insert");
         made.created_at = times->created_at;
         made.expires_at = times->expires_at;
+        return made;
+    }
+
+    void write(reservation& made, std::vector<stock_level> const& levels)
+    {
         for (std::size_t i = 0; i < made.lines.size(); ++i)
             book_.note_taken(made.lines[i].at, levels[i],
                              {.kind = movement_kind::reserved,
@@ -211,7 +219,6 @@ private:
         if (cmd_.confirm_at_once)
             confirm_lines(tx_, book_, made, {.actor = cmd_.actor});
         book_.write();
-        return outcome<reservation>{std::move(made), false};
     }
 
     db::transaction& tx_;

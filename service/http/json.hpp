@@ -23,6 +23,7 @@ namespace holdfast::http {
 // cannot have an answer many times its size.
 inline constexpr std::size_t faults_listed_max = 100;
 
+// Gathers what is wrong with a request while reading goes on.
 class invalid_members {
 public:
     void add(std::string pointer, std::string detail);

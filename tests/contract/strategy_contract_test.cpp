@@ -29,11 +29,11 @@ using namespace std::chrono_literals;
 using entries = std::vector<units_wanted>;
 using answers = std::vector<taken>;
 
-// Plays a piece of behaviour on every mode, on one database that begins without items.
+// Plays a piece of behaviour on every mode. All of them share a database: each case has items of its own.
 void for_each_mode(std::function<void(workbench&, strategy const&)> const& play)
 {
-    migrated_database const database;
-    workbench bench(database);
+    static migrated_database const shared;
+    workbench bench(shared);
     for (auto const& name : modes_under_test()) {
         CAPTURE(name);
         play(bench, bench.strategies.named(name));
@@ -46,10 +46,12 @@ answers take(db::link& link, strategy const& mode, entries const& wanted)
     return db::transact(link, [&](db::transaction& tx) { return mode.take(tx, wanted); });
 }
 
+using crowd = std::vector<std::unique_ptr<db::link>>;
+
 // Several takers on one database, each with a session of its own that is already open.
-std::vector<std::unique_ptr<db::link>> links(workbench const& bench, std::size_t n)
+crowd links(workbench const& bench, std::size_t n)
 {
-    std::vector<std::unique_ptr<db::link>> all;
+    crowd all;
     for (std::size_t i = 0; i < n; ++i) {
         all.push_back(std::make_unique<db::link>(bench.link.options()));
         (void)all.back()->session();
@@ -103,20 +105,14 @@ bool somebody_waits(sql_session& session)
     });
 }
 
-struct rush {
-    std::size_t takers = 0;
-    std::size_t takes_each = 0;
-    units quantity = 1;
-};
-
 // Everybody takes again and again; returns what fitted, each with the level it left.
-answers fire(workbench const& bench, strategy const& mode, level_key const& at, rush const& size)
+answers fire(crowd const& takers, strategy const& mode, units_wanted const& wanted,
+             std::size_t takes_each)
 {
-    auto const sessions = links(bench, size.takers);
-    auto const given = run_together(size.takers, [&](std::size_t i) {
+    auto const given = run_together(takers.size(), [&](std::size_t i) {
         answers mine;
-        for (std::size_t n = 0; n < size.takes_each; ++n)
-            mine.push_back(take(*sessions[i], mode, {{at, size.quantity}}).at(0));
+        for (std::size_t n = 0; n < takes_each; ++n)
+            mine.push_back(take(*takers[i], mode, {wanted}).at(0));
         return mine;
     });
     answers fitted;
@@ -142,11 +138,12 @@ void check_sequence(answers fitted, stock_level const& before, units quantity)
 TEST_CASE("the last unit goes to one of those who reach for it")
 {
     for_each_mode([](workbench& bench, strategy const& mode) {
+        auto const takers = links(bench, 8);
         for (int round = 0; round < 15; ++round) {
             auto const at = bench.item(1);
             auto const before = bench.row(at);
 
-            auto const fitted = fire(bench, mode, at, {.takers = 8, .takes_each = 1});
+            auto const fitted = fire(takers, mode, {at, 1}, 1);
 
             CHECK(fitted.size() == 1);
             check_sequence(fitted, before, 1);
@@ -170,7 +167,7 @@ TEST_CASE("a rush gets exactly what is there, and nobody ever sees less than not
             }
         });
 
-        auto const fitted = fire(bench, mode, at, {.takers = 12, .takes_each = 10});
+        auto const fitted = fire(links(bench, 12), mode, {at, 1}, 10);
         watcher.request_stop();
         watcher.join();
 
@@ -190,7 +187,7 @@ TEST_CASE("what is left over goes to whom it fits")
         auto const at = bench.item(20);
         auto const before = bench.row(at);
 
-        auto const sevens = fire(bench, mode, at, {.takers = 6, .takes_each = 2, .quantity = 7});
+        auto const sevens = fire(links(bench, 6), mode, {at, 7}, 2);
         CHECK(sevens.size() == 2);
         check_sequence(sevens, before, 7);
 
@@ -427,7 +424,7 @@ TEST_CASE("a server that isolates transactions more than we ask for changes no a
             auto const before = bench.row(at);
 
             auto const fitted =
-                fire(bench, bench.strategies.named(name), at, {.takers = 8, .takes_each = 3});
+                fire(links(bench, 8), bench.strategies.named(name), {at, 1}, 3);
 
             CHECK(fitted.size() == 10);
             check_sequence(fitted, before, 1);

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -237,9 +236,11 @@ bool comes_back_without_looking(cluster_options const& options)
            cluster.postmaster_pid() != killed;
 }
 
+// An ended process that nobody has collected yet is gone as well.
 bool is_gone(pid_t pid)
 {
-    return ::kill(pid, 0) != 0 && errno == ESRCH;
+    auto const found = db::process::attach(pid);
+    return !found || !found->is_alive();
 }
 
 } // namespace
@@ -643,9 +644,11 @@ TEST_CASE("a server that somebody started by hand is left alone")
     auto const options = made_in(place);
     struct stat owner {};
     REQUIRE(::stat((options.directory / "cluster").c_str(), &owner) == 0);
+    fs::create_directory(place.path / "hand");
+    fs::permissions(place.path / "hand", fs::perms{0777});
     db::child_command command{.program = "/usr/lib/postgresql/15/bin/postgres"};
     command.arguments = {"-D", (options.directory / "cluster").string(), "-c",
-                         "unix_socket_directories="};
+                         "unix_socket_directories=" + (place.path / "hand").string()};
     if (is_root())
         command.user = db::user_of(owner.st_uid, owner.st_gid);
     auto by_hand = db::process::start(command);

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// /openapi.json is written by hand, so it is held against the program: every route, every code, and
+// the answers themselves, in both directions.
+#include "service/http/routes.hpp"
+#include "stock/errc.hpp"
+#include "tests/http/answers.hpp"
+#include "tests/support/database.hpp"
+#include "tests/support/service_process.hpp"
+#include "tests/support/shop.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+// The document as the running service gives it.
+json document_of(shop& front)
+{
+    auto const answer = front.get("/openapi.json");
+    REQUIRE(answer.status == 200);
+    return answer.json();
+}
+
+std::string upper(std::string text)
+{
+    for (auto& c : text)
+        if (c >= 'a' && c <= 'z')
+            c = static_cast<char>(c - 'a' + 'A');
+    return text;
+}
+
+// Holds values against schemas of one document. Knows as much of JSON Schema as the document uses.
+class schema_reader {
+public:
+    explicit schema_reader(json document) : document_(std::move(document)) {}
+
+    [[nodiscard]] json const& document() const { return document_; }
+
+    [[nodiscard]] json const& resolved(json const& node) const
+    {
+        auto const reference = node.find("$ref");
+        if (reference == node.end())
+            return node;
+        return resolved(document_.at(json::json_pointer(reference->get<std::string>().substr(1))));
+    }
+
+    // What does not fit, with where; empty when everything does.
+    [[nodiscard]] std::string misfit(json const& schema_or_reference, json const& value,
+                                     std::string const& where = "") const
+    {
+        auto const& schema = resolved(schema_or_reference);
+        for (auto const& part : schema.value("allOf", json::array()))
+            if (auto fault = misfit(part, value, where); !fault.empty())
+                return fault;
+        if (!has_type(schema, value))
+            return where + " is " + value.dump() + ", not " + schema.at("type").dump();
+        if (auto const words = schema.find("enum");
+            words != schema.end() && std::find(words->begin(), words->end(), value) == words->end())
+            return where + " is none of " + words->dump() + ": " + value.dump();
+        if (value.is_number() && (value < schema.value("minimum", value) ||
+                                  value > schema.value("maximum", value)))
+            return where + " is out of bounds: " + value.dump();
+        if (value.is_object())
+            return misfit_of_members(schema, value, where);
+        return value.is_array() ? misfit_of_elements(schema, value, where) : "";
+    }
+
+private:
+    static bool has_type(json const& schema, json const& value)
+    {
+        auto const is = [&](json const& type) {
+            return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
+                   (type == "string" && value.is_string()) || (type == "null" && value.is_null()) ||
+                   (type == "boolean" && value.is_boolean()) ||
+                   (type == "integer" && value.is_number_integer()) ||
+                   (type == "number" && value.is_number());
+        };
+        auto const type = schema.find("type");
+        if (type == schema.end())
+            return true;
+        return type->is_array() ? std::any_of(type->begin(), type->end(), is) : is(*type);
+    }
+
+    // Members that are promised have to be there; members that are there have to be described.
+    std::string misfit_of_members(json const& schema, json const& value,
+                                  std::string const& where) const
+    {
+        for (auto const& name : schema.value("required", json::array()))
+            if (!value.contains(name.get<std::string>()))
+                return where + " has no " + name.get<std::string>();
+        auto const properties = schema.find("properties");
+        if (properties == schema.end())
+            return "";
+        bool const is_whole = schema.contains("required"); // and not a narrowing in an allOf
+        for (auto const& [name, member] : value.items()) {
+            auto const property = properties->find(name);
+            if (property == properties->end() && is_whole)
+                return where + " has " + name + ", which is not described";
+            if (property == properties->end())
+                continue;
+            if (auto fault = misfit(*property, member, where + '/' + name); !fault.empty())
+                return fault;
+        }
+        return "";
+    }
+
+    std::string misfit_of_elements(json const& schema, json const& value,
+                                   std::string const& where) const
+    {
+        auto const items = schema.find("items");
+        for (std::size_t i = 0; items != schema.end() && i < value.size(); ++i)
+            if (auto fault = misfit(*items, value[i], where + '/' + std::to_string(i));
+                !fault.empty())
+                return fault;
+        return "";
+    }
+
+    json document_;
+};
+
+// Asks the service and holds each answer against what the document says of it.
+class checked_calls {
+public:
+    checked_calls(shop& front, schema_reader const& reader) : front_(front), reader_(reader) {}
+
+    // The answer to a call of this operation, once it has been checked.
+    http_response operator()(std::string const& path, http_request request)
+    {
+        CAPTURE(request.method);
+        CAPTURE(request.target);
+        if (request.method != "GET")
+            request.headers.emplace_back("Idempotency-Key", unique("key"));
+        auto answer = front_.http().send(request);
+        CAPTURE(answer.status);
+        CAPTURE(answer.body);
+        auto method = request.method;
+        for (auto& c : method)
+            c = static_cast<char>(c - 'A' + 'a');
+        auto const& operation = reader_.document().at("paths").at(path).at(method);
+        auto const& responses = operation.at("responses");
+        auto const status = std::to_string(answer.status);
+        REQUIRE(responses.contains(status));
+        auto const& content = reader_.resolved(responses.at(status)).at("content");
+        auto const type = answer.header("content-type").value_or("");
+        auto const plain_type = type.substr(0, type.find(';'));
+        REQUIRE(content.contains(plain_type));
+        if (plain_type.ends_with("json"))
+            CHECK(reader_.misfit(content.at(plain_type).at("schema"), answer.json()) == "");
+        if (answer.status < 400)
+            succeeded_.insert(operation.at("operationId").get<std::string>());
+        else
+            refusals_.insert(answer.json().at("code").get<std::string>());
+        return answer;
+    }
+
+    [[nodiscard]] std::set<std::string> const& succeeded() const { return succeeded_; }
+    [[nodiscard]] std::set<std::string> const& refusals() const { return refusals_; }
+
+private:
+    shop& front_;
+    schema_reader const& reader_;
+    std::set<std::string> succeeded_;
+    std::set<std::string> refusals_;
+};
+
+std::string lines_of(std::string const& sku, int quantity)
+{
+    return R"({"lines":[{"sku":")" + sku + R"(","quantity":)" + std::to_string(quantity) + "}]}";
+}
+
+// A reservation's life, and what can be refused in it. Returns the SKU.
+std::string call_reservations(checked_calls& call)
+{
+    std::string const all = "/v1/reservations";
+    auto const sku = unique("SKU");
+    call("/v1/stock/{sku}", {.method = "PUT",
+                             .target = "/v1/stock/" + sku,
+                             .body = R"({"on_hand":10,"name":"Tee","max_per_customer":5})"});
+    call("/v1/stock/{sku}", {.method = "PUT",
+                             .target = "/v1/stock/" + sku,
+                             .body = R"({"low_stock_at":3,"max_per_customer":null})"});
+
+    std::vector<std::string> ids;
+    for (int i = 0; i < 4; ++i)
+        ids.push_back(id_of(call(all, {.method = "POST", .target = all, .body = lines_of(sku, 2)})));
+    auto const at = [&](std::size_t i) { return all + '/' + ids[i]; };
+    for (auto const& [verb, i, body] : std::vector<std::tuple<std::string, std::size_t, std::string>>{
+             {"confirm", 0, ""},
+             {"release", 1, ""},
+             {"extend", 2, R"({"ttl_seconds":600})"},
+             {"returns", 0, lines_of(sku, 1)},
+             {"confirm", 3, lines_of(sku, 1)},
+             // Each of these is refused.
+             {"release", 0, ""},
+             {"confirm", 1, ""},
+             {"extend", 1, R"({"ttl_seconds":600})"},
+             {"extend", 2, R"({"ttl_seconds":0})"},
+             {"returns", 2, lines_of(sku, 1)},
+             {"returns", 1, lines_of(sku, 1)},
+         })
+        call(all + "/{id}/" + verb,
+             {.method = "POST", .target = at(i) + '/' + verb, .body = body});
+    for (std::string const body : {lines_of(sku, 100), lines_of("NEVER", 1), std::string("{}"),
+                                   std::string("{")})
+        call(all, {.method = "POST", .target = all, .body = body});
+    call(all + "/{id}", {.target = at(0)});
+    call(all + "/{id}", {.target = all + "/nothing"});
+    call(all, {.target = all + "?limit=1"});
+    call(all, {.target = all + "?limit=0"});
+    return sku;
+}
+
+// What a clerk does to an item, and what can be refused of it.
+void call_stock(checked_calls& call, std::string const& sku)
+{
+    auto const item = "/v1/stock/" + sku;
+    auto const adjust = [&](std::string const& target, std::string const& body) {
+        call("/v1/stock/{sku}/adjustments",
+             {.method = "POST", .target = target + "/adjustments", .body = body});
+    };
+    adjust(item, R"({"delta":3,"reason":"received","note":"late"})");
+    adjust(item, R"({"set_to":1,"expect_on_hand":null,"reason":"count"})"); // is short then
+    adjust(item, R"({"set_to":1,"expect_on_hand":500,"reason":"count"})");
+    adjust(item, R"({"delta":-500,"reason":"lost"})");
+    adjust(item, R"({"delta":-1,"reason":"lost"})");
+    adjust(item, R"({"delta":9000000000000000,"reason":"found"})");
+    adjust("/v1/stock/NEVER", R"({"delta":1,"reason":"found"})");
+    call("/v1/stock/{sku}", {.target = item});
+    call("/v1/stock/{sku}", {.target = "/v1/stock/NEVER"});
+    call("/v1/stock/{sku}", {.target = "/v1/stock/%00"});
+    call("/v1/stock", {.target = "/v1/stock?limit=1"});
+    call("/v1/stock", {.target = "/v1/stock?low=maybe"});
+    call("/v1/stock/{sku}/movements", {.target = item + "/movements?limit=200"});
+    call("/v1/stock/{sku}/movements", {.target = "/v1/stock/NEVER/movements"});
+    for (std::string const csv : {"sku,quantity\nA,1\nB,2\n", "sku,quantity\nA,-1\n", "sku\nA\n"})
+        for (std::string const query : {"?mode=set&dry_run=true", "?mode=set", "?mode=never"})
+            call("/v1/imports", {.method = "POST",
+                                 .target = "/v1/imports" + query,
+                                 .body = csv,
+                                 .headers = {{"Content-Type", "text/csv"}}});
+}
+
+// What the door says to whoever does not come in, at an address of each kind.
+void call_at_the_door(checked_calls& call)
+{
+    header_list const stranger{{"Authorization", "Bearer nobodys-key-0123456789"}};
+    call("/v1/stock", {.target = "/v1/stock", .headers = stranger});
+    call("/v1/reservations", {.method = "POST",
+                              .target = "/v1/reservations",
+                              .body = "{}",
+                              .headers = {{"Content-Type", "text/plain"}}});
+    call("/v1/reservations", {.method = "POST",
+                              .target = "/v1/reservations",
+                              .body = std::string((1 << 20) + 1, ' ')});
+    call("/v1/stock", {.target = "/v1/stock", .headers = {{"X-Long", std::string(17'000, 'a')}}});
+    for (std::string const path : {"/v1/audit", "/livez", "/readyz", "/metrics", "/openapi.json",
+                                   "/docs"})
+        call(path, {.target = path});
+}
+
+} // namespace
+
+TEST_CASE("every route is described, and nothing is described that is no route")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const document = document_of(front);
+
+    std::set<std::string> described;
+    std::set<std::string> ids;
+    for (auto const& [path, item] : document.at("paths").items()) {
+        for (auto const& [method, operation] : item.items()) {
+            if (method == "parameters")
+                continue;
+            CAPTURE(path);
+            CAPTURE(method);
+            described.insert(upper(method) + ' ' + path);
+            CHECK(ids.insert(operation.at("operationId").get<std::string>()).second);
+            CHECK_FALSE(operation.at("summary").get<std::string>().empty());
+        }
+    }
+    std::set<std::string> routes;
+    for (auto const& route : http::routes())
+        routes.insert(std::string(route.method) + ' ' + std::string(route.pattern));
+    CHECK(described == routes);
+
+    // What needs a key says so, and what a role may not do says 403.
+    for (auto const& route : http::routes()) {
+        CAPTURE(route.pattern);
+        std::string method(route.method);
+        for (auto& c : method)
+            c = static_cast<char>(c - 'A' + 'a');
+        auto const& operation = document.at("paths").at(std::string(route.pattern)).at(method);
+        bool const is_open = operation.value("security", json(nullptr)) == json::array();
+        CHECK(is_open == !route.needs.has_value());
+        CHECK(operation.at("responses").contains("401") == route.needs.has_value());
+        CHECK(operation.at("responses").contains("403") == route.needs.has_value());
+        if (route.method != "GET" && operation.contains("requestBody"))
+            CHECK(operation.at("requestBody").at("content").contains(std::string(route.media_type)));
+    }
+}
+
+TEST_CASE("every code a problem can have is described, and no other")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const document = document_of(front);
+
+    std::set<std::string> codes{"internal", "overloaded", "database-unavailable",
+                                "outcome-unknown"}; // Faults have no errc.
+    for (int i = 0; slug(static_cast<errc>(i)) != "internal"; ++i)
+        codes.insert(std::string(slug(static_cast<errc>(i))));
+    CHECK(codes.size() > 20);
+    auto const& words = document.at("components").at("schemas").at("ProblemCode").at("enum");
+    CHECK(words.size() == codes.size());
+    CHECK(words.get<std::set<std::string>>() == codes);
+}
+
+TEST_CASE("every reference of the document leads somewhere, and every schema is referred to")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const document = document_of(front);
+
+    std::set<std::string> references;
+    std::vector<json> left{document};
+    while (!left.empty()) {
+        auto const node = std::move(left.back());
+        left.pop_back();
+        for (auto const& [name, member] : node.items())
+            if (name == "$ref" && node.is_object())
+                references.insert(member.get<std::string>().substr(1));
+            else if (member.is_structured())
+                left.push_back(member);
+    }
+    for (auto const& reference : references) {
+        CAPTURE(reference);
+        CHECK(document.contains(json::json_pointer(reference)));
+    }
+    for (std::string const kind : {"schemas", "responses", "parameters", "headers"})
+        for (auto const& [name, ignored] : document.at("components").at(kind).items()) {
+            CAPTURE(name);
+            CHECK(references.contains("/components/" + kind + '/' + name));
+        }
+}
+
+TEST_CASE("what the service answers is what is described, member by member")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    schema_reader const reader(document_of(front));
+    checked_calls call(front, reader);
+
+    auto const sku = call_reservations(call);
+    call_stock(call, sku);
+    call_at_the_door(call);
+
+    // Nothing that can succeed was left out.
+    std::set<std::string> operations;
+    for (auto const& [path, item] : reader.document().at("paths").items())
+        for (auto const& [method, operation] : item.items())
+            if (method != "parameters")
+                operations.insert(operation.at("operationId").get<std::string>());
+    CHECK(call.succeeded() == operations);
+    CHECK(call.refusals().size() >= 14);
+
+    // A broken number is described as well.
+    db.session().run("UPDATE stock_level SET on_hand = on_hand + 1 WHERE sku = $1", {sku});
+    auto const report = call("/v1/audit", {.target = "/v1/audit"}).json();
+    CHECK(report.at("ok") == false);
+    CHECK_FALSE(report.at("violations").empty());
+}
+
+} // namespace holdfast::test
