@@ -8,7 +8,8 @@ SELECT (SELECT count(*) FROM stock_level) + (SELECT count(*) FROM movement)
 -- Units promised are the units of the open holds.
 -- name: reserved_differs(row_count) :many
 SELECT 'reserved-equals-holds', k.sku, k.location,
-       format('reserved is %s, open holds come to %s', COALESCE(l.reserved, 0), COALESCE(h.units, 0))
+       format('reserved is %s, open holds come to %s', COALESCE(l.reserved, 0),
+              COALESCE(h.units, 0))
   FROM (SELECT sku, location FROM stock_level
          UNION
         SELECT sku, location FROM reservation_line WHERE held_until IS NOT NULL) AS k

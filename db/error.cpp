@@ -43,7 +43,6 @@ std::string describe(fault kind, std::string const& sqlstate, std::string const&
 error::error(fault kind, std::string sqlstate, std::string statement)
     : std::runtime_error(describe(kind, sqlstate, statement)), kind_(kind),
       sqlstate_(std::move(sqlstate)), statement_(std::move(statement))
-{
-}
+{}
 
 } // namespace holdfast::db

@@ -66,8 +66,8 @@ void write(transaction& tx, std::span<change const> changes)
         versions.push_back(c.level.version);
         may_be_short.push_back(to_text(c.shortage == shortage::allowed));
     }
-    auto const written = tx.exec(sql::levels::write, skus, locations, on_hands, reserveds, versions,
-                                 may_be_short);
+    auto const written =
+        tx.exec(sql::levels::write, skus, locations, on_hands, reserveds, versions, may_be_short);
     if (written != static_cast<std::int64_t>(changes.size()))
         throw std::logic_error("a locked level vanished");
 }
@@ -85,7 +85,8 @@ std::vector<free_units> free(transaction& tx, std::span<level_key const> keys)
     std::vector<free_units> all;
     all.reserve(rows.size());
     for (auto& r : rows)
-        all.push_back({{sku(std::move(r.sku)), location(std::move(r.location))}, r.available, r.due});
+        all.push_back(
+            {{sku(std::move(r.sku)), location(std::move(r.location))}, r.available, r.due});
     return all;
 }
 

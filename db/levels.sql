@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Stock levels: the rows everything else is guarded by. Always locked by (sku, location) in byte order.
+-- Stock levels: the rows everything else is guarded by. Always locked by (sku, location) in byte
+-- order.
 
 -- name: lock(skus, locations) :many
 SELECT l.sku, l.location, l.on_hand, l.reserved, l.version

@@ -106,8 +106,9 @@ std::vector<receipt> append(transaction& tx, std::span<movement const> movements
 std::vector<entry> newest(transaction& tx, sku const& of, std::optional<std::int64_t> before,
                           std::size_t limit)
 {
-    auto rows = tx.many<entry_row>(sql::movements::newest, of,
-                                   before.value_or(std::numeric_limits<std::int64_t>::max()), limit);
+    auto rows =
+        tx.many<entry_row>(sql::movements::newest, of,
+                           before.value_or(std::numeric_limits<std::int64_t>::max()), limit);
     std::vector<entry> entries;
     entries.reserve(rows.size());
     for (auto& r : rows)

@@ -30,8 +30,8 @@ struct receipt {
 std::vector<receipt> append(transaction&, std::span<movement const>);
 
 // Newest first, those with an id below `before`.
-[[nodiscard]] std::vector<entry> newest(transaction&, sku const&, std::optional<std::int64_t> before,
-                                        std::size_t limit);
+[[nodiscard]] std::vector<entry> newest(transaction&, sku const&,
+                                        std::optional<std::int64_t> before, std::size_t limit);
 
 [[nodiscard]] std::optional<entry> by_id(transaction&, sku const&, std::int64_t id);
 

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The ledger and the outbox: one line and one event for each change of a level, written together.
 
--- name: append(skus, locations, versions, kinds, on_hand_deltas, reserved_deltas, on_hands, reserveds, reservation_ids, actors, reasons, notes, refs, event_types) :many
+-- name: append(skus, locations, versions, kinds, on_hand_deltas, reserved_deltas, on_hands,
+--     reserveds, reservation_ids, actors, reasons, notes, refs, event_types) :many
 WITH change AS (
     SELECT *
       FROM unnest(:skus::text[], :locations::text[], :versions::bigint[], :kinds::movement_kind[],

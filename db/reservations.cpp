@@ -237,8 +237,7 @@ timestamp extend(transaction& tx, uuid const& id, std::chrono::seconds ttl)
     return tx.maybe<timestamp>(sql::reservations::extend, id, ttl.count()).value();
 }
 
-void give_back(transaction& tx, uuid const& id, std::span<line_request const> lines,
-               restocking how)
+void give_back(transaction& tx, uuid const& id, std::span<line_request const> lines, restocking how)
 {
     line_columns const columns(lines, &line_request::quantity);
     tx.exec(sql::reservations::give_back, id, columns.skus, columns.locations, columns.quantities,

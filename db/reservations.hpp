@@ -33,7 +33,7 @@ struct earlier {
 // What is known of one wanted level before anything is taken.
 struct prospect {
     level_key at;
-    bool is_known = false;  // there is such an item
+    bool is_known = false; // there is such an item
     bool is_on_sale = false;
     std::optional<units> max_per_customer;
     std::optional<std::string> strategy;
@@ -73,7 +73,8 @@ struct found {
 // The same, locked until the transaction ends.
 [[nodiscard]] std::optional<found> lock(transaction&, uuid const&);
 
-// Locks the due holds on these levels, the longest due first, and reads them. Waits for locked rows.
+// Locks the due holds on these levels, the longest due first, and reads them. Waits for locked
+// rows.
 [[nodiscard]] std::vector<holdfast::reservation> lock_due(transaction&, std::span<level_key const>,
                                                           std::size_t holds_max);
 
@@ -114,7 +115,8 @@ struct hold_on_level {
 };
 
 // Oldest first.
-[[nodiscard]] std::vector<hold_on_level> holds_on(transaction&, level_key const&, std::size_t limit);
+[[nodiscard]] std::vector<hold_on_level> holds_on(transaction&, level_key const&,
+                                                  std::size_t limit);
 
 struct filter {
     std::optional<reservation_state> state;

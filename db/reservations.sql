@@ -1,9 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reservations and their lines. A hold whose expires_at has passed counts as expired in every statement
+-- Reservations and their lines. A hold whose expires_at has passed counts as expired in every
+-- statement
 -- here, whether somebody has returned its units yet or not. The database's clock decides.
 
--- Everything known before anything is taken: whether this transaction got the key's lock, what the key
--- made before, and the rules of each item wanted. The lock is tried, not waited for: see idempotency.
+-- Everything known before anything is taken: whether this transaction got the key's lock, what the
+-- key
+-- made before, and the rules of each item wanted. The lock is tried, not waited for: see
+-- idempotency.
 -- name: look(lock_number, api_key_id, key, skus, locations) :many
 WITH asked AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(:lock_number::bigint) AS is_mine,
@@ -36,7 +39,8 @@ SELECT id, fingerprint
   FROM reservation
  WHERE api_key_id = :api_key_id::bigint AND idempotency_key = :key;
 
--- name: insert(id, api_key_id, key, fingerprint, customer, reference, metadata, ttl, supersedes, skus, locations, quantities) :maybe
+-- name: insert(id, api_key_id, key, fingerprint, customer, reference, metadata, ttl, supersedes,
+--     skus, locations, quantities) :maybe
 WITH made AS (
     INSERT INTO reservation (id, api_key_id, idempotency_key, fingerprint, customer, reference,
                              metadata, expires_at, supersedes)
@@ -127,7 +131,8 @@ UPDATE reservation_line l
        AS n(sku, location, quantity)
  WHERE l.reservation_id = :id::uuid AND l.sku = n.sku AND l.location = n.location;
 
--- Waits for rows somebody else holds instead of skipping them: what is skipped would be counted as sold.
+-- Waits for rows somebody else holds instead of skipping them: what is skipped would be counted as
+-- sold.
 -- name: lock_due(skus, locations, holds_max) :many
 SELECT r.id
   FROM reservation r

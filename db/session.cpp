@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SOCI holds the connection and the prepared statements; rows are read from libpq's result in place.
+// SOCI holds the connection and the prepared statements; rows are read from libpq's result in
+// place.
 #include "db/session.hpp"
 
 #include "db/watchdog.hpp"
@@ -43,8 +44,8 @@ void append_keyword(std::string& out, std::string_view keyword, std::string_view
     out += "' ";
 }
 
-// The shop's connection string with our deadlines where it names none. Both of libpq's forms are read
-// by libpq itself.
+// The shop's connection string with our deadlines where it names none. Both of libpq's forms are
+// read by libpq itself.
 std::string with_deadlines(std::string const& connection)
 {
     char* problem = nullptr;
@@ -55,8 +56,8 @@ std::string with_deadlines(std::string const& connection)
         throw error(fault::unavailable, "", "connection string");
 
     std::unordered_map<std::string_view, std::string_view> const defaults{
-        {"connect_timeout", "5"},      {"keepalives_idle", "30"},    {"keepalives_interval", "5"},
-        {"keepalives_count", "3"},     {"tcp_user_timeout", "15000"}, {"application_name", "holdfast"}};
+        {"connect_timeout", "5"},  {"keepalives_idle", "30"},     {"keepalives_interval", "5"},
+        {"keepalives_count", "3"}, {"tcp_user_timeout", "15000"}, {"application_name", "holdfast"}};
     std::string text;
     for (auto const* o = options.get(); o->keyword; ++o) {
         auto const found = defaults.find(o->keyword);
@@ -76,9 +77,15 @@ std::string setup_sql(session_options const& options)
            "SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET client_encoding = 'UTF8';"
            "SET standard_conforming_strings = on; SET client_min_messages = warning;"
            "SET plan_cache_mode = force_generic_plan;"
-           "SET statement_timeout = " + ms(options.statement_timeout) + ";"
-           "SET lock_timeout = " + ms(options.lock_timeout) + ";"
-           "SET idle_in_transaction_session_timeout = " + ms(2 * options.statement_timeout) + ";"
+           "SET statement_timeout = " +
+           ms(options.statement_timeout) +
+           ";"
+           "SET lock_timeout = " +
+           ms(options.lock_timeout) +
+           ";"
+           "SET idle_in_transaction_session_timeout = " +
+           ms(2 * options.statement_timeout) +
+           ";"
            // An acknowledged reservation survives a crash, whatever the server's default is.
            "DO $$ BEGIN IF current_setting('synchronous_commit') = 'off'"
            " THEN SET synchronous_commit = on; END IF; END $$";
@@ -113,7 +120,8 @@ std::optional<std::string_view> rows::cell(std::size_t row, std::size_t column) 
                             static_cast<std::size_t>(PQgetlength(result, r, c)));
 }
 
-// SOCI binds by reference, so the values live beside the statement and are overwritten for each run.
+// SOCI binds by reference, so the values live beside the statement and are overwritten for each
+// run.
 struct session::prepared {
     prepared(soci::session& s, statement_ref const& ref)
         : values(ref.parameters.size()), indicators(ref.parameters.size(), soci::i_ok), handle(s)
@@ -139,8 +147,7 @@ struct session::prepared {
 struct session::impl {
     explicit impl(session_options const& o)
         : statement_timeout(o.statement_timeout), longest(o.statement_timeout)
-    {
-    }
+    {}
 
     PGconn* connection()
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to PostgreSQL and the statements prepared on it. Owned by one thread at a time. Every
-// wait on it has an end: the server's timeouts first, then a watchdog that cuts a connection gone silent.
+// One connection to PostgreSQL and the statements prepared on it. Owned by one thread at a time.
+// Every wait on it has an end: the server's timeouts first, then a watchdog that cuts a connection
+// gone silent.
 #pragma once
 
 #include "db/error.hpp"
@@ -27,8 +28,7 @@ struct session_options {
 class rows {
 public:
     rows(void const* result, std::int64_t affected) noexcept : result_(result), affected_(affected)
-    {
-    }
+    {}
 
     [[nodiscard]] std::size_t size() const noexcept;
     [[nodiscard]] std::size_t columns() const noexcept;
@@ -75,8 +75,8 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
-// Called with a statement's name when this process prepares it for the first time on a session: how the
-// suite knows that every statement is run.
+// Called with a statement's name when this process prepares it for the first time on a session: how
+// the suite knows that every statement is run.
 void on_first_use(std::function<void(std::string_view name)>);
 
 } // namespace holdfast::db

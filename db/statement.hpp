@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A named SQL statement as the build embeds it from a .sql file: text, parameters, how many rows it gives.
+// A named SQL statement as the build embeds it from a .sql file: text, parameters, how many rows it
+// gives.
 #pragma once
 
 #include <array>

@@ -9,7 +9,8 @@ namespace holdfast::db {
 
 namespace {
 
-// Enough for any number of deadlocks in a row that jitter cannot part; more would hide a real fault.
+// Enough for any number of deadlocks in a row that jitter cannot part; more would hide a real
+// fault.
 constexpr int attempts_max = 8;
 
 // No longer than a client's patience: it may retry itself with the same key.
@@ -62,11 +63,11 @@ void retries::after(error const& fault)
     }
     is_committing_ = false;
 
-    // Without a commit in doubt a client learns at once that there is no database; with one, we go on
-    // looking for the answer as long as the client may wait.
-    bool const gives_up = ++attempts_ >= attempts_max ||
-                          std::chrono::steady_clock::now() - began_ > patience ||
-                          (fault.kind() == db::fault::unavailable && !is_in_doubt_ && attempts_ >= 2);
+    // Without a commit in doubt a client learns at once that there is no database; with one, we go
+    // on looking for the answer as long as the client may wait.
+    bool const gives_up =
+        ++attempts_ >= attempts_max || std::chrono::steady_clock::now() - began_ > patience ||
+        (fault.kind() == db::fault::unavailable && !is_in_doubt_ && attempts_ >= 2);
     if (!is_worth_retrying(fault.kind()) || gives_up) {
         if (is_in_doubt_)
             throw outcome_unknown();

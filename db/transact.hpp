@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs work in a transaction and runs it again when the database asks for that. The only place that
-// retries. The work must be idempotent, since a commit whose answer was lost is settled by running it
-// again: it finds what it did under its key or state, or does it now.
+// retries. The work must be idempotent, since a commit whose answer was lost is settled by running
+// it again: it finds what it did under its key or state, or does it now.
 #pragma once
 
 #include "db/link.hpp"
@@ -14,8 +14,8 @@
 
 namespace holdfast::db {
 
-// Called for each retry with its reason ("conflict", "connection_lost", …) and for each commit in doubt
-// with "in_doubt". Set once at start.
+// Called for each retry with its reason ("conflict", "connection_lost", …) and for each commit in
+// doubt with "in_doubt". Set once at start.
 void on_retry(std::function<void(std::string_view reason)>);
 
 // Decides after a fault whether the work runs again, and waits a little with jitter before it does.
@@ -25,8 +25,8 @@ public:
 
     void commit_begins() noexcept { is_committing_ = true; }
 
-    // Returns to run again. Throws the fault when that makes no sense or was tried often enough, and
-    // outcome_unknown instead when a commit is still in doubt.
+    // Returns to run again. Throws the fault when that makes no sense or was tried often enough,
+    // and outcome_unknown instead when a commit is still in doubt.
     void after(error const&);
 
 private:
@@ -37,8 +37,8 @@ private:
     std::chrono::steady_clock::time_point const began_ = std::chrono::steady_clock::now();
 };
 
-// Commits when `work(transaction&)` returns a result with a value (or anything that is no result), rolls
-// back when it returns a refusal or throws.
+// Commits when `work(transaction&)` returns a result with a value (or anything that is no result),
+// rolls back when it returns a refusal or throws.
 template <class Work>
 auto transact(link& l, Work&& work) -> std::invoke_result_t<Work&, transaction&>
 {

@@ -19,7 +19,8 @@ transaction::~transaction()
     try {
         session_.execute("ROLLBACK", "rollback");
     } catch (error const&) {
-        // The session is broken; whoever uses it next finds out and drops it. The server rolls back.
+        // The session is broken; whoever uses it next finds out and drops it. The server rolls
+        // back.
         is_open_ = false;
     }
 }

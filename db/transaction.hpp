@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transaction, and the typed way to run statements in it. Rows become plain structs, column by column.
+// One transaction, and the typed way to run statements in it. Rows become plain structs, column by
+// column.
 #pragma once
 
 #include "db/session.hpp"
@@ -73,7 +74,8 @@ private:
     template <cardinality C, std::size_t N, class... Arguments>
     rows run(statement<C, N> const& s, Arguments const&... arguments)
     {
-        static_assert(sizeof...(Arguments) == N, "one argument for each parameter of the statement");
+        static_assert(sizeof...(Arguments) == N,
+                      "one argument for each parameter of the statement");
         std::array<parameter, N> const values{to_parameter(arguments)...};
         return session_.run(s, values);
     }

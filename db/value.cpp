@@ -71,7 +71,8 @@ std::array<std::uint8_t, 16> from_text<std::array<std::uint8_t, 16>>::read(std::
     if (v.size() != 2 + 2 * bytes.size() || !v.starts_with("\\x"))
         throw std::runtime_error("not 16 bytes in a row");
     for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::uint8_t>(hex_digit(v[2 + 2 * i]) << 4 | hex_digit(v[3 + 2 * i]));
+        bytes[i] =
+            static_cast<std::uint8_t>(hex_digit(v[2 + 2 * i]) << 4 | hex_digit(v[3 + 2 * i]));
     return bytes;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends waits that the server's own timeouts cannot end: a host that is gone, a server that hangs. libpq
-// blocks without a limit, so when a watched socket is overdue it is shut down and libpq reports a dead
-// connection.
+// Ends waits that the server's own timeouts cannot end: a host that is gone, a server that hangs.
+// libpq blocks without a limit, so when a watched socket is overdue it is shut down and libpq
+// reports a dead connection.
 #pragma once
 
 #include <chrono>

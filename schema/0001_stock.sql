@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Stock, promises of it, and the ledger that explains every number. The invariants are constraints, so
--- that every path meets them, even a typo in psql.
+-- Stock, promises of it, and the ledger that explains every number. The invariants are
+-- constraints, so that every path meets them, even a typo in psql.
 
 CREATE TYPE reservation_state AS ENUM ('held', 'confirmed', 'released', 'expired');
 
@@ -8,8 +8,8 @@ CREATE TYPE movement_kind AS ENUM (
     'received', 'adjusted', 'counted', 'reserved', 'confirmed', 'released', 'expired', 'returned'
 );
 
--- What is sold, under which rules. Names sort by their bytes everywhere (COLLATE "C"): the order of SKUs
--- is the order of locks, and must be the same in every program and every locale.
+-- What is sold, under which rules. Names sort by their bytes everywhere (COLLATE "C"): the order
+-- of SKUs is the order of locks, and must be the same in every program and every locale.
 CREATE TABLE item (
     sku              text COLLATE "C" PRIMARY KEY,
     name             text,
@@ -27,8 +27,9 @@ CREATE TABLE item (
     CHECK (low_stock_at >= 0)
 );
 
--- The gate: one row per SKU and location. shortage is what an honest count left short: it lets reserved
--- stand above on_hand by that much and no more. No index names a counter, so updates stay HOT.
+-- The gate: one row per SKU and location. shortage is what an honest count left short: it lets
+-- reserved stand above on_hand by that much and no more. No index names a counter, so updates stay
+-- HOT.
 CREATE TABLE stock_level (
     sku      text COLLATE "C" NOT NULL REFERENCES item,
     location text COLLATE "C" NOT NULL,
@@ -75,8 +76,8 @@ CREATE INDEX reservation_due       ON reservation (expires_at)    WHERE state = 
 CREATE INDEX reservation_customer  ON reservation (customer, id)  WHERE customer IS NOT NULL;
 CREATE INDEX reservation_reference ON reservation (reference, id) WHERE reference IS NOT NULL;
 
--- held_until repeats the reservation's expires_at while it is held and is empty afterwards: it finds the
--- open and the due holds of one level without reading any settled line.
+-- held_until repeats the reservation's expires_at while it is held and is empty afterwards: it
+-- finds the open and the due holds of one level without reading any settled line.
 CREATE TABLE reservation_line (
     reservation_id uuid NOT NULL REFERENCES reservation,
     sku            text COLLATE "C" NOT NULL,
@@ -96,8 +97,8 @@ CREATE INDEX reservation_line_held ON reservation_line (sku, location, held_unti
     WHERE held_until IS NOT NULL;
 CREATE INDEX reservation_line_sku  ON reservation_line (sku, reservation_id);
 
--- The ledger. Written once per change under the level's row lock, so version has no gaps and id and time
--- follow it; never changed afterwards.
+-- The ledger. Written once per change under the level's row lock, so version has no gaps and id
+-- and time follow it; never changed afterwards.
 CREATE TABLE movement (
     id             bigint GENERATED ALWAYS AS IDENTITY,
     sku            text COLLATE "C" NOT NULL,
@@ -128,7 +129,8 @@ $$;
 CREATE TRIGGER movement_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON movement
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- What others must learn of, written with the change itself. The rest of an event stands in its movement.
+-- What others must learn of, written with the change itself. The rest of an event stands in its
+-- movement.
 CREATE TABLE outbox_event (
     id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     type     text NOT NULL,

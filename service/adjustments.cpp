@@ -99,8 +99,8 @@ result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust
                        .shortage = db::levels::shortage::allowed});
     auto const receipt = book.write().at(0);
     idempotency::finish(tx, cmd.key, std::to_string(receipt.id));
-    return outcome<adjustment>{
-        as_it_stands(tx, {receipt.id, book.movements().at(0), receipt.at}), false};
+    return outcome<adjustment>{as_it_stands(tx, {receipt.id, book.movements().at(0), receipt.at}),
+                               false};
 }
 
 // Whether the reserved units counted against this adjustment may belong to holds that are due.

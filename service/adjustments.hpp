@@ -24,7 +24,7 @@ struct adjust_command {
     request_key key;
     std::string actor;
     level_key at;
-    std::optional<units> delta;  // exactly one of delta and set_to
+    std::optional<units> delta; // exactly one of delta and set_to
     std::optional<units> set_to;
     std::optional<units> expect_on_hand; // with set_to; absent = whatever it is
     bool allow_short = false;
@@ -44,7 +44,7 @@ struct concerned_hold {
 
 struct adjustment {
     ledger_entry entry;
-    level_at level; // as it stands now
+    level_at level;                    // as it stands now
     std::vector<concerned_hold> holds; // when the level is short: oldest first, at most 100
 };
 

@@ -12,7 +12,8 @@ namespace holdfast {
 
 namespace {
 
-// How long an answer is believed without asking again: a revoked key works at most this much longer.
+// How long an answer is believed without asking again: a revoked key works at most this much
+// longer.
 constexpr auto memory_lifetime = std::chrono::seconds(5);
 
 // Enough for every real key; when wrong keys fill it, it starts anew instead of growing.
@@ -79,17 +80,16 @@ std::vector<api_key> list(db::link& link)
     return db::read(link, db::scope::single, [](db::transaction& tx) {
         std::vector<api_key> keys;
         for (auto& row : tx.many<list_row>(sql::api_keys::list))
-            keys.push_back({row.id, std::move(row.name), to_role(row.role), row.created_at,
-                            row.revoked_at});
+            keys.push_back(
+                {row.id, std::move(row.name), to_role(row.role), row.created_at, row.revoked_at});
         return keys;
     });
 }
 
 bool revoke(db::link& link, std::int64_t id)
 {
-    return db::transact(link, [&](db::transaction& tx) {
-        return tx.exec(sql::api_keys::revoke, id) == 1;
-    });
+    return db::transact(
+        link, [&](db::transaction& tx) { return tx.exec(sql::api_keys::revoke, id) == 1; });
 }
 
 } // namespace api_keys

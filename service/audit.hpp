@@ -19,7 +19,7 @@ struct violation {
 };
 
 struct audit_report {
-    std::int64_t checked = 0; // levels, movements and reservation lines looked at
+    std::int64_t checked = 0;          // levels, movements and reservation lines looked at
     std::vector<violation> violations; // the first 1000
 
     [[nodiscard]] bool is_ok() const noexcept { return violations.empty(); }

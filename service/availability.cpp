@@ -38,7 +38,8 @@ std::map<level_key, units> units_freed_by(db::transaction& tx, std::optional<uui
     return freed;
 }
 
-prospects look(db::transaction& tx, std::span<line_request const> lines, std::optional<uuid> freed_id)
+prospects look(db::transaction& tx, std::span<line_request const> lines,
+               std::optional<uuid> freed_id)
 {
     auto freed = units_freed_by(tx, freed_id);
     auto const free = db::levels::free(tx, keys_of(lines));
@@ -62,8 +63,8 @@ std::vector<shortfall> availability_of(db::transaction& tx, std::span<line_reque
     auto const free = db::levels::free(tx, keys_of(lines));
     std::vector<shortfall> all;
     for (std::size_t i = 0; i < lines.size(); ++i)
-        all.push_back({lines[i].at, lines[i].quantity,
-                       std::max<units>(0, free[i].available + free[i].due)});
+        all.push_back(
+            {lines[i].at, lines[i].quantity, std::max<units>(0, free[i].available + free[i].due)});
     return all;
 }
 

@@ -102,13 +102,12 @@ item load(db::transaction& tx, sku const& s)
 
 catalogue::catalogue(std::string default_strategy, std::vector<std::string> strategy_names)
     : default_strategy_(std::move(default_strategy)), strategy_names_(std::move(strategy_names))
-{
-}
+{}
 
 result<put_item_answer> catalogue::put(db::link& link, put_item_command const& cmd) const
 {
-    if (cmd.strategy && *cmd.strategy && std::ranges::find(strategy_names_, **cmd.strategy) ==
-                                             strategy_names_.end())
+    if (cmd.strategy && *cmd.strategy &&
+        std::ranges::find(strategy_names_, **cmd.strategy) == strategy_names_.end())
         return invalid("/strategy", "is not the name of a strategy");
     level_key const at{cmd.sku, cmd.location.value_or(location())};
     return db::transact(link, [&](db::transaction& tx) -> result<put_item_answer> {
@@ -147,9 +146,8 @@ std::vector<item> catalogue::list(db::link& link, item_filter const& filter) con
                               .only_low = filter.only_low,
                               .after = filter.after ? filter.after->str() : std::string(),
                               .limit = filter.limit};
-    return db::read(link, db::scope::snapshot, [&](db::transaction& tx) {
-        return with_levels(tx, db::items::list(tx, f));
-    });
+    return db::read(link, db::scope::snapshot,
+                    [&](db::transaction& tx) { return with_levels(tx, db::items::list(tx, f)); });
 }
 
 result<std::vector<ledger_entry>> catalogue::movements(db::link& link,

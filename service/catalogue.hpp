@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Items: what is sold, under which rules, and how many there are. Admin flows lock the rows they change.
+// Items: what is sold, under which rules, and how many there are. Admin flows lock the rows they
+// change.
 #pragma once
 
 #include "db/link.hpp"
@@ -82,8 +83,8 @@ class catalogue {
 public:
     catalogue(std::string default_strategy, std::vector<std::string> strategy_names);
 
-    // Creates the item or changes the settings named. Refusals: validation_failed (unknown strategy,
-    // on_hand of an item that exists, a window that ends before it starts).
+    // Creates the item or changes the settings named. Refusals: validation_failed (unknown
+    // strategy, on_hand of an item that exists, a window that ends before it starts).
     [[nodiscard]] result<put_item_answer> put(db::link&, put_item_command const&) const;
 
     // Refusals: unknown_sku.

@@ -34,10 +34,10 @@ result<void> keep_sku_limits(db::transaction& tx, limit_check const& check,
         had[used.sku] = used.count;
     for (auto const& [sku, limit] : limited)
         if (had[sku] + wanted[sku] > limit)
-            return refusal{
-                .code = errc::customer_limit,
-                .detail = fmt::format("A customer may have {} of {}; this one has {} and asks for {}.",
-                                      limit, sku, had[sku], wanted[sku])};
+            return refusal{.code = errc::customer_limit,
+                           .detail = fmt::format(
+                               "A customer may have {} of {}; this one has {} and asks for {}.",
+                               limit, sku, had[sku], wanted[sku])};
     return {};
 }
 

@@ -32,10 +32,8 @@ database::database(config const& settings, purpose why, std::function<void(std::
             return;
         }
     }
-    cluster_ = db::embedded_cluster::start({.directory = directory,
-                                            .binaries = {},
-                                            .settings = {},
-                                            .note = std::move(note)});
+    cluster_ = db::embedded_cluster::start(
+        {.directory = directory, .binaries = {}, .settings = {}, .note = std::move(note)});
     session_.connection = cluster_->connection_string();
 }
 

@@ -29,8 +29,8 @@ public:
     // The private cluster, when this object keeps it.
     [[nodiscard]] std::optional<db::embedded_cluster>& cluster() noexcept { return cluster_; }
 
-    // Brings the schema up to this program's. Returns the names applied. Throws db::migration_error,
-    // db::error.
+    // Brings the schema up to this program's. Returns the names applied. Throws
+    // db::migration_error, db::error.
     std::vector<std::string> migrate() const;
 
     // Waits until the database answers, at most `longest`. Throws db::error.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // keeper::doctor: looks at what the service stands on and says how to mend what is wrong.
+#include "sql/doctor.hpp"
+
 #include "assets.hpp"
 #include "db/migrate.hpp"
 #include "db/transact.hpp"
 #include "service/database.hpp"
 #include "service/keeper.hpp"
-#include "sql/doctor.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -91,10 +92,11 @@ void check_durability(server_state const& s, report& r)
     if (s.fsync == "on" && s.full_page_writes == "on")
         r.good("fsync and full_page_writes are on");
     else
-        r.bad(fmt::format("fsync is {}, full_page_writes is {}: a crash loses what was acknowledged",
-                          s.fsync, s.full_page_writes),
-              "ALTER SYSTEM SET fsync = on; ALTER SYSTEM SET full_page_writes = on;"
-              " SELECT pg_reload_conf()");
+        r.bad(
+            fmt::format("fsync is {}, full_page_writes is {}: a crash loses what was acknowledged",
+                        s.fsync, s.full_page_writes),
+            "ALTER SYSTEM SET fsync = on; ALTER SYSTEM SET full_page_writes = on;"
+            " SELECT pg_reload_conf()");
     if (s.synchronous_commit == "off")
         r.warn("synchronous_commit is off; the service's own sessions switch it on",
                "ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf()");
@@ -109,8 +111,8 @@ void check_server(config const& settings, server_state const& s, report& r)
                           s.max_connections, settings.database_sessions),
               "lower --database-sessions, or raise max_connections and restart the server");
     else
-        r.good(fmt::format("{} of the server's {} connections are used",
-                           settings.database_sessions, s.max_connections));
+        r.good(fmt::format("{} of the server's {} connections are used", settings.database_sessions,
+                           s.max_connections));
     if (s.is_standby)
         r.bad("the server is a standby and takes no writes",
               "point HOLDFAST_DATABASE_URL at the primary");

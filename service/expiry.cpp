@@ -38,10 +38,9 @@ std::size_t expire_due(db::link& link, std::span<level_key const> keys, metrics&
 void put_back(ledger& book, reservation const& r, movement_kind kind, attribution const& by)
 {
     for (auto const& line : r.lines)
-        book.move(line.at, {.kind = kind,
-                            .reserved_delta = -line.quantity,
-                            .reservation_id = r.id,
-                            .by = by});
+        book.move(
+            line.at,
+            {.kind = kind, .reserved_delta = -line.quantity, .reservation_id = r.id, .by = by});
 }
 
 } // namespace holdfast

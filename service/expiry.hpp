@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Returning the units of holds whose time has passed. Anybody who is short of units may do it; nobody
-// has to wait for a sweeper.
+// Returning the units of holds whose time has passed. Anybody who is short of units may do it;
+// nobody has to wait for a sweeper.
 #pragma once
 
 #include "db/link.hpp"

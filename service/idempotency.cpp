@@ -57,13 +57,15 @@ void finish(db::transaction& tx, request_key const& k, std::string const& kept)
 refusal key_reused()
 {
     return {.code = errc::idempotency_key_reused,
-            .detail = "This key was sent before with another request. Use a new key for a new request."};
+            .detail =
+                "This key was sent before with another request. Use a new key for a new request."};
 }
 
 refusal in_progress()
 {
     return {.code = errc::idempotency_key_in_progress,
-            .detail = "The first request with this key is still running. Ask again with the same key.",
+            .detail =
+                "The first request with this key is still running. Ask again with the same key.",
             .retry_after = std::chrono::seconds(1)};
 }
 

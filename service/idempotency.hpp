@@ -39,8 +39,8 @@ namespace idempotency {
 // Waits for the key's lock, which the transaction then holds to its end. Throws db::error.
 void wait_for(db::transaction&, request_key const&);
 
-// Claims the key for this transaction. Returns the text an earlier request kept under it, or nothing
-// when this one is the first. Refusals: idempotency_key_reused.
+// Claims the key for this transaction. Returns the text an earlier request kept under it, or
+// nothing when this one is the first. Refusals: idempotency_key_reused.
 [[nodiscard]] result<std::optional<std::string>> begin(db::transaction&, request_key const&);
 
 // Keeps what the request led to (the id of what it made, or its totals) under the claimed key.

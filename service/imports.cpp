@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the file, checks every row by itself, then against the database under locks, then writes all.
+// Reads the file, checks every row by itself, then against the database under locks, then writes
+// all.
 #include "service/imports.hpp"
 
 #include "db/items.hpp"
@@ -128,8 +129,8 @@ private:
         auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (problem != std::errc() || end != text.data() + text.size() || value < allowed.min ||
             value > allowed.max) {
-            add(std::string(column), fmt::format("must be a whole number from {} to {}", allowed.min,
-                                                 allowed.max));
+            add(std::string(column),
+                fmt::format("must be a whole number from {} to {}", allowed.min, allowed.max));
             return std::nullopt;
         }
         return value;
@@ -158,13 +159,14 @@ void check_repeats(std::vector<import_row> const& rows, fault_list& faults)
     for (auto const& row : rows) {
         auto const [first, is_new] = seen.emplace(row.at, row.line);
         if (!is_new)
-            faults.add(row.line, "sku", fmt::format("this SKU and location stand in row {} already",
-                                                    first->second));
+            faults.add(row.line, "sku",
+                       fmt::format("this SKU and location stand in row {} already", first->second));
         auto const [other, is_first] = settings.emplace(row.at.sku.str(), &row);
         auto const& o = *other->second;
         if (!is_first && (o.name != row.name || o.max_per_customer != row.max_per_customer ||
                           o.low_stock_at != row.low_stock_at || o.on_sale != row.on_sale))
-            faults.add(row.line, "sku", fmt::format("row {} has other settings for this item", o.line));
+            faults.add(row.line, "sku",
+                       fmt::format("row {} has other settings for this item", o.line));
     }
 }
 

@@ -40,8 +40,8 @@ struct import_report {
     import_mode mode = import_mode::set;
     import_run run = import_run::apply;
     std::size_t rows = 0;
-    std::size_t created = 0;   // rows whose item did not exist
-    std::size_t changed = 0;   // rows that change a level or a setting
+    std::size_t created = 0; // rows whose item did not exist
+    std::size_t changed = 0; // rows that change a level or a setting
     std::size_t unchanged = 0;
     std::vector<import_difference> differences; // the first 1000
 };

@@ -84,7 +84,8 @@ int audit(config const& settings, output how, std::ostream& out)
     }
     for (auto const& v : report.violations)
         out << fmt::format("{}: {} at {}: {}\n", v.check, v.sku, v.location, v.detail);
-    out << fmt::format("{} rows checked, {} violations\n", report.checked, report.violations.size());
+    out << fmt::format("{} rows checked, {} violations\n", report.checked,
+                       report.violations.size());
     return report.is_ok() ? 0 : 1;
 }
 

@@ -24,7 +24,8 @@ int revoke_key(config const&, std::int64_t id, std::ostream& out);
 // 1 when an invariant is broken, with the offenders listed.
 int audit(config const&, output, std::ostream& out);
 
-// 1 when something keeps the service from working well, each finding with the command that mends it.
+// 1 when something keeps the service from working well, each finding with the command that mends
+// it.
 int doctor(config const&, std::ostream& out);
 
 } // namespace holdfast::keeper

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The levels one transaction has locked, what it does to them, and the line it writes for each change.
-// Every change of a level outside the strategies goes through here.
+// The levels one transaction has locked, what it does to them, and the line it writes for each
+// change. Every change of a level outside the strategies goes through here.
 #pragma once
 
 #include "db/levels.hpp"
@@ -37,7 +37,10 @@ public:
     [[nodiscard]] bool has(level_key const& at) const { return levels_.contains(at); }
 
     // The level as this transaction leaves it. Precondition: has(at).
-    [[nodiscard]] stock_level const& level(level_key const& at) const { return levels_.at(at).level; }
+    [[nodiscard]] stock_level const& level(level_key const& at) const
+    {
+        return levels_.at(at).level;
+    }
 
     // Changes a locked level and notes the movement. The caller has checked the rules; a level that
     // would break an invariant is a bug and throws.
@@ -46,7 +49,8 @@ public:
     // Notes a movement of a level that a strategy has changed and written itself.
     void note_taken(level_key const& at, stock_level const& after, change const&);
 
-    // Writes the changed levels, the movements and their events. Returns id and time of each movement.
+    // Writes the changed levels, the movements and their events. Returns id and time of each
+    // movement.
     std::vector<db::movements::receipt> write();
 
     // Every movement so far, in order; what is to be counted once the transaction is committed.

@@ -190,8 +190,9 @@ private:
             {"add", cli::import_mode::add},
             {"count", cli::import_mode::count}};
         command
-            .add_option("--mode", import_.mode, "set creates items and sets on hand, add adds, "
-                                                "count records a stocktake")
+            .add_option("--mode", import_.mode,
+                        "set creates items and sets on hand, add adds, "
+                        "count records a stocktake")
             ->required()
             ->transform(CLI::CheckedTransformer(modes));
         command.add_flag("--dry-run", import_.dry_run, "Only show what would change");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reservations share, and reading them. Reserving is in reserving.cpp, the rest in settling.cpp.
+// What reservations share, and reading them. Reserving is in reserving.cpp, the rest in
+// settling.cpp.
 #include "service/reservations.hpp"
 
 #include "db/reservations.hpp"
@@ -11,8 +12,7 @@ namespace holdfast {
 reservations::reservations(strategy_registry const& strategies, reservation_settings settings,
                            metrics& m)
     : strategies_(strategies), settings_(std::move(settings)), metrics_(m)
-{
-}
+{}
 
 result<reservation> reservations::show(db::link& link, uuid const& id) const
 {

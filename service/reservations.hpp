@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reserve, confirm, release, extend, return, expire: the only place that knows the whole story of a
-// reservation. Each call is one transaction that changes levels, reservation, ledger and outbox together.
+// reservation. Each call is one transaction that changes levels, reservation, ledger and outbox
+// together.
 #pragma once
 
 #include "db/link.hpp"
@@ -67,24 +68,28 @@ public:
 
     // Takes all lines or nothing. Refusals: idempotency_key_reused, idempotency_key_in_progress,
     // unknown_sku, unknown_reservation (supersedes), already_confirmed (supersedes), not_on_sale,
-    // validation_failed (a limited SKU without customer), customer_limit, insufficient_stock (with items).
+    // validation_failed (a limited SKU without customer), customer_limit, insufficient_stock (with
+    // items).
     [[nodiscard]] result<outcome<reservation>> reserve(db::link&, reserve_command const&) const;
 
-    // Deducts the held units for good; units not confirmed go back. Confirmed already: the same answer.
-    // Refusals: unknown_reservation, already_released, reservation_expired (with items),
+    // Deducts the held units for good; units not confirmed go back. Confirmed already: the same
+    // answer. Refusals: unknown_reservation, already_released, reservation_expired (with items),
     // validation_failed (lines not held), insufficient_stock (a short level).
     [[nodiscard]] result<reservation> confirm(db::link&, confirm_command const&) const;
 
     // Gives the units back. Released already, or expired: the reservation as it stands.
     // Refusals: unknown_reservation, already_confirmed.
-    [[nodiscard]] result<reservation> release(db::link&, uuid const&, std::string const& actor) const;
+    [[nodiscard]] result<reservation> release(db::link&, uuid const&,
+                                              std::string const& actor) const;
 
     // Holds on for `ttl` from now. Refusals: unknown_reservation, already_confirmed,
     // already_released, reservation_expired.
-    [[nodiscard]] result<reservation> extend(db::link&, uuid const&, std::chrono::seconds ttl) const;
+    [[nodiscard]] result<reservation> extend(db::link&, uuid const&,
+                                             std::chrono::seconds ttl) const;
 
     // Brings confirmed units back. Refusals: idempotency_key_*, unknown_reservation,
-    // reservation_expired, already_released, validation_failed (more than confirmed), quantity_overflow.
+    // reservation_expired, already_released, validation_failed (more than confirmed),
+    // quantity_overflow.
     [[nodiscard]] result<outcome<reservation>> give_back(db::link&, return_command const&) const;
 
     // A hold past its time reads as expired, swept or not. Refusals: unknown_reservation.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reservations::reserve: look, keep the rules, take, write. Locks in the global order: the key, the hold
-// that is superseded, the customer, the levels.
+// reservations::reserve: look, keep the rules, take, write. Locks in the global order: the key, the
+// hold that is superseded, the customer, the levels.
 #include "db/reservations.hpp"
 #include "db/transact.hpp"
 #include "service/availability.hpp"
@@ -17,8 +17,8 @@ namespace holdfast {
 
 namespace {
 
-// Each round either reclaims a batch of due holds or finds units that were freed meanwhile; a caller
-// who loses that race so often waits in an overload.
+// Each round either reclaims a batch of due holds or finds units that were freed meanwhile; a
+// caller who loses that race so often waits in an overload.
 constexpr int rounds_max = 50;
 
 using view = db::reservations::view;
@@ -45,8 +45,7 @@ public:
             reservation_settings const& settings)
         : tx_(tx), cmd_(cmd), strategies_(strategies), settings_(settings),
           key_(to_store_key(cmd.key)), book_(tx)
-    {
-    }
+    {}
 
     result<outcome<reservation>> run()
     {
@@ -55,8 +54,9 @@ public:
             return replay(tx_, *seen.earlier, cmd_.key);
         if (seen.is_key_of_another_kind)
             return idempotency::key_reused();
-        HOLDFAST_TRY_VOID(check_items(seen));
+        HOLDFAST_TRY_VOID(check_known(seen));
         HOLDFAST_TRY_VOID(release_superseded());
+        HOLDFAST_TRY_VOID(check_on_sale(seen));
         HOLDFAST_TRY_VOID(keep_limits(tx_, limits(seen)));
         if (!cmd_.supersedes && is_clearly_short(seen))
             return short_of_units();
@@ -86,12 +86,17 @@ private:
         return db::reservations::look(tx_, key_, number, cmd_.lines);
     }
 
-    static result<void> check_items(view const& seen)
+    static result<void> check_known(view const& seen)
     {
         for (auto const& p : seen.prospects)
             if (!p.is_known)
                 return refusal{.code = errc::unknown_sku,
                                .detail = "There is no item " + p.at.sku.str() + "."};
+        return {};
+    }
+
+    static result<void> check_on_sale(view const& seen)
+    {
         for (auto const& p : seen.prospects)
             if (!p.is_on_sale)
                 return refusal{.code = errc::not_on_sale,
@@ -125,10 +130,9 @@ private:
         put_back(old_book, old, kind, {.actor = cmd_.actor});
         old_book.write();
         released_ = old_book.movements();
-        db::reservations::close(tx_, std::vector{old.id},
-                                found->is_due ? reservation_state::expired
-                                              : reservation_state::released,
-                                id_);
+        db::reservations::close(
+            tx_, std::vector{old.id},
+            found->is_due ? reservation_state::expired : reservation_state::released, id_);
         return {};
     }
 
@@ -189,8 +193,8 @@ private:
         return levels;
     }
 
-    // Inserted before the units are taken, so that their rows stay locked for one round trip less; a
-    // line that does not fit rolls it back.
+    // Inserted before the units are taken, so that their rows stay locked for one round trip less;
+    // a line that does not fit rolls it back.
     reservation insert()
     {
         reservation made{.id = id_,

@@ -30,7 +30,8 @@ constexpr auto database_start_max = std::chrono::seconds(60);
 
 constexpr auto supervision_interval = std::chrono::milliseconds(1000);
 
-// SIGTERM and SIGINT as something to wait for. Made before any thread, so that all inherit the mask.
+// SIGTERM and SIGINT as something to wait for. Made before any thread, so that all inherit the
+// mask.
 class stop_signals {
 public:
     stop_signals()
@@ -87,8 +88,8 @@ void write_private_file(std::filesystem::path const& path, std::string const& te
         throw std::runtime_error(path.string() + " could not be written");
 }
 
-// The first administrator's key: the one of the settings, or for a private cluster one in a file that
-// only its owner can read.
+// The first administrator's key: the one of the settings, or for a private cluster one in a file
+// that only its owner can read.
 void ensure_admin_key(config const& settings, db::link& link)
 {
     if (!settings.admin_key.empty())
@@ -102,15 +103,16 @@ void ensure_admin_key(config const& settings, db::link& link)
     std::string key;
     std::getline(in, key);
     if (key.size() < 16)
-        throw std::runtime_error(path.string() + " does not hold a key: remove it to get a new one");
+        throw std::runtime_error(path.string() +
+                                 " does not hold a key: remove it to get a new one");
     api_keys::ensure(link, key, role::admin, "admin");
 }
 
 void import_sample(db::link& link, imports const& importing)
 {
     bool const is_empty = db::read(link, db::scope::single, [](db::transaction& tx) {
-        return std::optional(db::items::is_empty(tx));
-    }).value();
+                              return std::optional(db::items::is_empty(tx));
+                          }).value();
     if (!is_empty)
         return;
     auto const done = importing.run(link, {.key = {.key = "sample-catalogue"},
@@ -165,8 +167,9 @@ int serve(serve_options const& options)
 
     metrics counted{version};
     watch_retries(counted);
-    database base(settings, database::purpose::serving,
-                  [](std::string_view note) { log::info("cluster", {{"note", note}}); });
+    database base(settings, database::purpose::serving, [](std::string_view note) {
+        log::info("cluster", {{"note", note}});
+    });
     base.wait_until_reachable(database_start_max);
     for (auto const& name : base.migrate())
         log::info("schema.applied", {{"migration", name}});
@@ -196,12 +199,13 @@ int serve(serve_options const& options)
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings, counted,   workers, keys,      key_limits,
+    http::app app{settings,        counted,   workers, keys,      key_limits,
                   customer_limits, reserving, items,   adjusting, importing};
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();
-    auto const host = where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
+    auto const host =
+        where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
     std::cout << "holdfast listening on http://" << host << ':' << server.port() << std::endl;
     log::info("service.ready", {{"port", server.port()}, {"strategy", settings.strategy}});
 

@@ -11,8 +11,9 @@ struct serve_options {
     bool with_sample_catalogue = false; // imports the sample when there are no items yet
 };
 
-// Returns the process's exit status. Prints "holdfast listening on http://HOST:PORT" once it is ready.
-// SIGTERM and SIGINT drain; a second one ends at once. Throws with a sentence when it cannot start.
+// Returns the process's exit status. Prints "holdfast listening on http://HOST:PORT" once it is
+// ready. SIGTERM and SIGINT drain; a second one ends at once. Throws with a sentence when it cannot
+// start.
 int serve(serve_options const&);
 
 } // namespace holdfast

@@ -5,7 +5,8 @@ namespace holdfast {
 
 refusal unknown_reservation(uuid const& id)
 {
-    return {.code = errc::unknown_reservation, .detail = "There is no reservation " + id.str() + "."};
+    return {.code = errc::unknown_reservation,
+            .detail = "There is no reservation " + id.str() + "."};
 }
 
 reservation as_it_stands(db::reservations::found f)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reservations: confirm, release, extend, give_back. Each locks the reservation first, so that its final
-// state is reached once, then its levels.
+// reservations: confirm, release, extend, give_back. Each locks the reservation first, so that its
+// final state is reached once, then its levels.
 #include "db/items.hpp"
 #include "db/reservations.hpp"
 #include "db/transact.hpp"
@@ -81,8 +81,8 @@ result<void> choose_confirmed(reservation& r, confirm_command const& cmd)
     return {};
 }
 
-// Deducts what is confirmed and puts the rest back. A level that a count left short may not have the
-// units any more: then nothing is confirmed.
+// Deducts what is confirmed and puts the rest back. A level that a count left short may not have
+// the units any more: then nothing is confirmed.
 result<void> settle_confirmed(db::transaction& tx, ledger& book, reservation& r,
                               attribution const& by)
 {
@@ -95,12 +95,12 @@ result<void> settle_confirmed(db::transaction& tx, ledger& book, reservation& r,
                        .detail = "A count found fewer units than were promised.",
                        .items = std::move(gone)};
     for (auto const& line : r.lines)
-        book.move(line.at, {.kind = line.confirmed > 0 ? movement_kind::confirmed
-                                                       : movement_kind::released,
-                            .on_hand_delta = -line.confirmed,
-                            .reserved_delta = -line.quantity,
-                            .reservation_id = r.id,
-                            .by = by});
+        book.move(line.at,
+                  {.kind = line.confirmed > 0 ? movement_kind::confirmed : movement_kind::released,
+                   .on_hand_delta = -line.confirmed,
+                   .reserved_delta = -line.quantity,
+                   .reservation_id = r.id,
+                   .by = by});
     book.write();
     r.state = reservation_state::confirmed;
     r.settled_at = db::reservations::confirm(tx, r);
@@ -204,9 +204,9 @@ result<void> count_returned(reservation& r, return_command const& cmd)
         auto* const line = find_line(r, back.at);
         auto const left = line ? line->confirmed - line->returned : 0;
         if (back.quantity > left)
-            return invalid_lines(fmt::format("{} confirmed units of {} at {} can be returned, not {}",
-                                             left, back.at.sku.str(), back.at.location.str(),
-                                             back.quantity));
+            return invalid_lines(
+                fmt::format("{} confirmed units of {} at {} can be returned, not {}", left,
+                            back.at.sku.str(), back.at.location.str(), back.quantity));
         line->returned += back.quantity;
         line->restocked += cmd.restock ? back.quantity : 0;
     }
@@ -325,7 +325,8 @@ result<reservation> reservations::extend(db::link& link, uuid const& id,
     });
 }
 
-result<outcome<reservation>> reservations::give_back(db::link& link, return_command const& cmd) const
+result<outcome<reservation>> reservations::give_back(db::link& link,
+                                                     return_command const& cmd) const
 {
     return idempotency::refuse_in_progress([&] {
         return settle(link, metrics_, [&](db::transaction& tx, ledger& book) {

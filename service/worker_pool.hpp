@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that own a database session each and do the work that blocks. The queue before them is bounded
-// in length and in time: what cannot be done soon is refused at once.
+// Threads that own a database session each and do the work that blocks. The queue before them is
+// bounded in length and in time: what cannot be done soon is refused at once.
 #pragma once
 
 #include "db/link.hpp"
@@ -44,9 +44,9 @@ public:
     worker_pool(worker_pool const&) = delete;
     worker_pool& operator=(worker_pool const&) = delete;
 
-    // Runs `work(db::link&)` on a worker and resumes the caller on its own thread with what it returns
-    // or throws. Throws overloaded when the queue is full or the work waited there too long; then
-    // nothing has happened. What `work` refers to must outlive the call.
+    // Runs `work(db::link&)` on a worker and resumes the caller on its own thread with what it
+    // returns or throws. Throws overloaded when the queue is full or the work waited there too
+    // long; then nothing has happened. What `work` refers to must outlive the call.
     template <class Work>
     boost::asio::awaitable<std::invoke_result_t<Work&, db::link&>> run(Work work);
 
@@ -103,7 +103,7 @@ boost::asio::awaitable<std::invoke_result_t<Work&, db::link&>> worker_pool::run(
             fail();
     };
     co_await asio::async_initiate<asio::use_awaitable_t<> const, void()>(initiate,
-                                                                          asio::use_awaitable);
+                                                                         asio::use_awaitable);
     if (fault)
         std::rethrow_exception(fault);
     co_return std::move(*value);

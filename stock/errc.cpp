@@ -41,8 +41,7 @@ text text_of(errc code) noexcept
     case errc::not_on_sale: return {"not-on-sale", "The item is not on sale now"};
     case errc::customer_limit: return {"customer-limit", "The customer's limit is reached"};
     case errc::insufficient_stock: return {"insufficient-stock", "Not enough units are available"};
-    case errc::would_go_negative:
-        return {"would-go-negative", "On hand would fall below zero"};
+    case errc::would_go_negative: return {"would-go-negative", "On hand would fall below zero"};
     case errc::would_be_short:
         return {"would-be-short", "Fewer units would be left than are reserved"};
     case errc::quantity_overflow:

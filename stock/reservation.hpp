@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reservation (in prose: a hold) and its lines. held -> confirmed | released | expired, each final.
+// A reservation (in prose: a hold) and its lines. held -> confirmed | released | expired, each
+// final.
 #pragma once
 
 #include "stock/clock.hpp"

@@ -32,7 +32,8 @@ struct invalid_member {
     std::string column = {};
 };
 
-// Why a request was refused, with what helps the caller to go on. Part of the domain, never a fault.
+// Why a request was refused, with what helps the caller to go on. Part of the domain, never a
+// fault.
 struct refusal {
     errc code;
     std::string detail = {};

@@ -3,6 +3,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -12,6 +13,12 @@ namespace {
 
 constexpr std::size_t sku_length_max = 100;
 constexpr std::size_t location_length_max = 50;
+
+// Text of printable ASCII is valid in every way; most SKUs are, and they need no tables.
+bool is_plain(std::string_view text)
+{
+    return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
 
 bool is_white_space(utf8proc_int32_t c)
 {
@@ -35,9 +42,10 @@ std::optional<utf8proc_int32_t> next_character(std::string_view& rest)
 bool is_nfc(std::string_view text)
 {
     utf8proc_uint8_t* mapped = nullptr;
-    auto const size = utf8proc_map(reinterpret_cast<utf8proc_uint8_t const*>(text.data()),
-                                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+    auto const size =
+        utf8proc_map(reinterpret_cast<utf8proc_uint8_t const*>(text.data()),
+                     static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                     static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
     std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> const owner(mapped, &std::free);
     return size >= 0 && std::string_view(reinterpret_cast<char const*>(mapped),
                                          static_cast<std::size_t>(size)) == text;
@@ -47,8 +55,8 @@ bool is_nfc(std::string_view text)
 
 std::optional<std::string> fault_of_text(std::string_view text, std::size_t length_max)
 {
-    std::size_t length = 0;
-    for (auto rest = text; !rest.empty(); ++length) {
+    std::size_t length = is_plain(text) ? text.size() : 0;
+    for (auto rest = is_plain(text) ? std::string_view() : text; !rest.empty(); ++length) {
         auto const c = next_character(rest);
         if (!c)
             return "must be valid UTF-8";
@@ -66,6 +74,8 @@ std::optional<std::string> sku::fault_of(std::string_view text)
         return "must not be empty";
     if (auto fault = fault_of_text(text, sku_length_max))
         return fault;
+    if (is_plain(text) && text.front() != ' ' && text.back() != ' ')
+        return std::nullopt;
 
     auto rest = text;
     auto first = next_character(rest);

@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-// What a piece of text from outside may be: valid UTF-8, no control characters, at most `length_max`
-// Unicode characters. Returns what is wrong, or nothing.
+// What a piece of text from outside may be: valid UTF-8, no control characters, at most
+// `length_max` Unicode characters. Returns what is wrong, or nothing.
 [[nodiscard]] std::optional<std::string> fault_of_text(std::string_view text,
                                                        std::size_t length_max);
 

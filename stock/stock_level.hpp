@@ -11,11 +11,12 @@
 namespace holdfast {
 
 struct stock_level {
-    units on_hand = 0;         // physically there
-    units reserved = 0;        // of those, promised
-    std::int64_t version = 0;  // grows by one per movement, without gaps
+    units on_hand = 0;        // physically there
+    units reserved = 0;       // of those, promised
+    std::int64_t version = 0; // grows by one per movement, without gaps
 
-    // What may still be promised. Below zero only while a count left fewer units than were promised.
+    // What may still be promised. Below zero only while a count left fewer units than were
+    // promised.
     [[nodiscard]] units available() const noexcept { return on_hand - reserved; }
 
     // Units promised beyond what is there, after a count or an adjustment that said so.

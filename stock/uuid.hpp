@@ -13,7 +13,8 @@ namespace holdfast {
 
 class uuid {
 public:
-    // A new id: milliseconds of this machine's clock, then 74 random bits. Nothing decides by its time.
+    // A new id: milliseconds of this machine's clock, then 74 random bits. Nothing decides by its
+    // time.
     [[nodiscard]] static uuid make_v7();
 
     // Reads the canonical form, 8-4-4-4-12 hexadecimal digits in either case; nothing else is one.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes with the condition in the WHERE; no row changed means not enough was left. One round trip an
-// entry, and no one ever decides on a number read earlier.
+// Writes with the condition in the WHERE; no row changed means not enough was left. One round trip
+// an entry, and no one ever decides on a number read earlier.
 #include "sql/conditional_update.hpp"
+
 #include "strategies/strategy.hpp"
 
 namespace holdfast {

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The guard stands in the WHERE: PostgreSQL looks and writes under one row lock, the row count decides.
+-- The guard stands in the WHERE: PostgreSQL looks and writes under one row lock, the row count
+-- decides.
 
 -- name: take(sku, location, quantity) :maybe
 UPDATE stock_level

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks without a lock, writes if nobody wrote since, looks again if somebody did. Cheap while callers
-// rarely meet; in a rush most of its work is thrown away, which its conflict counter shows.
+// Looks without a lock, writes if nobody wrote since, looks again if somebody did. Cheap while
+// callers rarely meet; in a rush most of its work is thrown away, which its conflict counter shows.
 #include "sql/optimistic.hpp"
+
 #include "strategies/strategy.hpp"
 
 #include <chrono>
@@ -12,8 +13,8 @@ namespace holdfast {
 
 namespace {
 
-// After this many conflicts the row is locked for the look, so that a rush makes a caller slower but
-// never turns it away: "try again" would be a false sold out.
+// After this many conflicts the row is locked for the look, so that a rush makes a caller slower
+// but never turns it away: "try again" would be a false sold out.
 constexpr int free_attempts_max = 6;
 
 // Waits up to 1, 2, 4, … ms, so that those who collided do not meet again at once.
@@ -42,8 +43,8 @@ private:
     taken take_one(db::transaction& tx, units_wanted const& entry) const
     {
         for (int attempt = 0;; ++attempt) {
-            auto const& look = attempt < free_attempts_max ? sql::optimistic::look
-                                                           : sql::optimistic::look_locked;
+            auto const& look =
+                attempt < free_attempts_max ? sql::optimistic::look : sql::optimistic::look_locked;
             auto const seen = tx.maybe<stock_level>(look, entry.at.sku, entry.at.location);
             if (!seen || seen->available() < entry.quantity)
                 return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All deduction modes by name. A mode is one pair of files here, NAME.cpp and NAME.sql, where NAME.cpp
-// defines make_NAME; the build finds them and makes the list.
+// All deduction modes by name. A mode is one pair of files here, NAME.cpp and NAME.sql, where
+// NAME.cpp defines make_NAME; the build finds them and makes the list.
 #pragma once
 
 #include "strategies/strategy.hpp"

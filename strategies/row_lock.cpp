@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks the rows in order, looks, then writes. Simple and fair; two round trips however many entries.
+// Locks the rows in order, looks, then writes. Simple and fair; two round trips however many
+// entries.
 #include "sql/row_lock.hpp"
+
 #include "strategies/admission.hpp"
 #include "strategies/strategy.hpp"
 

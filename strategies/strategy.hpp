@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A deduction mode: how units move from available to reserved without two callers getting the same one.
-// A strategy changes stock_level rows and nothing else: it commits nothing, logs nothing, and writes
-// neither ledger nor outbox, so that all modes promise the same and can be compared fairly.
+// A deduction mode: how units move from available to reserved without two callers getting the same
+// one. A strategy changes stock_level rows and nothing else: it commits nothing, logs nothing, and
+// writes neither ledger nor outbox, so that all modes promise the same and can be compared fairly.
 #pragma once
 
 #include "db/transaction.hpp"
@@ -34,9 +34,9 @@ public:
     virtual ~strategy() = default;
 
     // Moves units from available to reserved for each entry, in the order given, and raises the
-    // level's version by one for each that fits. Entries must be sorted by level, so that all callers
-    // lock in the same order; a level may come more than once. A level that does not exist fits
-    // nothing. Throws db::error.
+    // level's version by one for each that fits. Entries must be sorted by level, so that all
+    // callers lock in the same order; a level may come more than once. A level that does not exist
+    // fits nothing. Throws db::error.
     [[nodiscard]] virtual std::vector<taken> take(db::transaction&,
                                                   std::span<units_wanted const>) const = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// holdfast-embed: turns .sql files of named statements into typed C++ constants, and plain files into
-// string constants, when the program is built. Refuses what it does not understand.
+// holdfast-embed: turns .sql files of named statements into typed C++ constants, and plain files
+// into string constants, when the program is built. Refuses what it does not understand.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -55,6 +55,18 @@ std::string trimmed(std::string_view s)
 bool is_name_character(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The whole header, which may go on over several comment lines until its cardinality stands there.
+std::string header_from(std::string line, std::istream& rest)
+{
+    while (line.find(" :") == std::string::npos) {
+        std::string more;
+        if (!std::getline(rest, more) || !more.starts_with("--"))
+            throw std::runtime_error("a header ends without its cardinality");
+        line += ' ' + trimmed(more.substr(2));
+    }
+    return line;
 }
 
 // Reads "take(sku, units) :exec", what follows "-- name: ".
@@ -120,7 +132,7 @@ std::vector<block> read_blocks(fs::path const& path)
     for (std::string line; std::getline(lines, line);) {
         constexpr std::string_view mark = "-- name: ";
         if (line.starts_with(mark)) {
-            blocks.push_back(read_header(line.substr(mark.size())));
+            blocks.push_back(read_header(header_from(line.substr(mark.size()), lines)));
             continue;
         }
         if (auto const comment = line.find("--"); comment != std::string::npos)
@@ -180,7 +192,8 @@ void embed_sql(fs::path const& directory, std::vector<fs::path> const& files)
                    "};\n\n} // namespace holdfast::sql\n");
 }
 
-// String literals have a length compilers may refuse to pass; parts of this size are joined by them.
+// String literals have a length compilers may refuse to pass; parts of this size are joined by
+// them.
 constexpr std::size_t literal_max = 12'000;
 
 std::string literal_of(std::string const& content)
@@ -230,7 +243,8 @@ int main(int count, char** arguments)
         else if (args.size() >= 2 && args[0] == "files")
             embed_files(args[1], {args.begin() + 2, args.end()});
         else
-            throw std::runtime_error("usage: holdfast-embed sql DIR FILE.sql… | files HEADER NAME=FILE…");
+            throw std::runtime_error(
+                "usage: holdfast-embed sql DIR FILE.sql… | files HEADER NAME=FILE…");
     } catch (std::exception const& e) {
         std::cerr << "holdfast-embed: " << e.what() << '\n';
         return 1;

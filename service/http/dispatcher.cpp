@@ -47,7 +47,8 @@ std::optional<std::vector<std::string_view>> match(std::string_view pattern,
 
 reply invalid_target(exchange const& x, std::string detail)
 {
-    return problem(refusal{.code = errc::validation_failed, .detail = std::move(detail)}, x.request);
+    return problem(refusal{.code = errc::validation_failed, .detail = std::move(detail)},
+                   x.request);
 }
 
 std::string_view media_type_of(std::string_view content_type)
@@ -62,9 +63,8 @@ std::string_view media_type_of(std::string_view content_type)
 bool equal_ignoring_case(std::string_view a, std::string_view b)
 {
     auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return a.size() == b.size() &&
-           std::equal(a.begin(), a.end(), b.begin(),
-                      [&](char x, char y) { return lower(x) == lower(y); });
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                              [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 std::string_view path_of(std::string_view target)
@@ -148,9 +148,9 @@ asio_reply dispatcher::authenticate(exchange& x)
 {
     auto const key = bearer_key(x.request);
     if (!key)
-        co_return problem(refusal{.code = errc::unauthenticated,
-                                  .detail = "Send Authorization: Bearer KEY."},
-                          x.request);
+        co_return problem(
+            refusal{.code = errc::unauthenticated, .detail = "Send Authorization: Bearer KEY."},
+            x.request);
     auto who = app_.keys.remembered(*key);
     if (!who) {
         try {
@@ -161,9 +161,9 @@ asio_reply dispatcher::authenticate(exchange& x)
         }
     }
     if (!*who)
-        co_return problem(refusal{.code = errc::unauthenticated,
-                                  .detail = "This API key is unknown or revoked."},
-                          x.request);
+        co_return problem(
+            refusal{.code = errc::unauthenticated, .detail = "This API key is unknown or revoked."},
+            x.request);
     x.request.who = **who;
     if (x.request.who.role < *x.matched->needs)
         co_return problem(refusal{.code = errc::forbidden,
@@ -199,9 +199,10 @@ std::optional<reply> dispatcher::check_media_type(exchange const& x) const
     bool const is_accepted = equal_ignoring_case(type, x.matched->media_type);
     if (!has_body || is_accepted || x.request.method == "GET")
         return std::nullopt;
-    return problem(refusal{.code = errc::unsupported_media_type,
-                           .detail = "Send the body as " + std::string(x.matched->media_type) + "."},
-                   x.request);
+    return problem(
+        refusal{.code = errc::unsupported_media_type,
+                .detail = "Send the body as " + std::string(x.matched->media_type) + "."},
+        x.request);
 }
 
 boost::asio::awaitable<reply> dispatcher::handle(exchange& x)
@@ -253,16 +254,18 @@ void dispatcher::finish(exchange const& x, reply& r)
     auto const took = std::chrono::steady_clock::now() - x.began;
     if (x.counted_as)
         x.counted_as->answered(r.status, took);
+    if (r.refused)
+        app_.metrics.refused(*r.refused);
     auto const level = r.status >= 500 ? log::level::warning : log::level::debug;
     if (log::is_on(level))
-        log::write(level, "request",
-                   {{"request_id", x.request.id},
-                    {"method", x.request.method},
-                    {"path", path_of(x.request.target)},
-                    {"status", r.status},
-                    {"duration_us",
-                     std::chrono::duration_cast<std::chrono::microseconds>(took).count()},
-                    {"key", x.request.who.name}});
+        log::write(
+            level, "request",
+            {{"request_id", x.request.id},
+             {"method", x.request.method},
+             {"path", path_of(x.request.target)},
+             {"status", r.status},
+             {"duration_us", std::chrono::duration_cast<std::chrono::microseconds>(took).count()},
+             {"key", x.request.who.name}});
 }
 
 } // namespace holdfast::http

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a request: find its route, let its caller in, run its handler, and turn whatever is thrown
-// into the one answer that says it without saying more.
+// The way of a request: find its route, let its caller in, run its handler, and turn whatever is
+// thrown into the one answer that says it without saying more.
 #pragma once
 
 #include "service/http/app.hpp"

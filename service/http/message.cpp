@@ -7,7 +7,8 @@ namespace holdfast::http {
 
 std::optional<std::string_view> request::header(std::string_view name) const noexcept
 {
-    auto const found = std::ranges::find(headers, name, &std::pair<std::string, std::string>::first);
+    auto const found =
+        std::ranges::find(headers, name, &std::pair<std::string, std::string>::first);
     if (found == headers.end())
         return std::nullopt;
     return found->second;

@@ -14,10 +14,10 @@
 namespace holdfast::http {
 
 struct request {
-    std::string method;  // "GET"
-    std::string target;  // as sent: path and query
+    std::string method;                // "GET"
+    std::string target;                // as sent: path and query
     std::vector<std::string> captured; // the {parts} of the route's pattern, percent-decoded
-    std::vector<std::pair<std::string, std::string>> query; // percent-decoded, in order
+    std::vector<std::pair<std::string, std::string>> query;   // percent-decoded, in order
     std::vector<std::pair<std::string, std::string>> headers; // names in lower case
     std::string body;
     std::string id; // X-Request-Id of the answer
@@ -32,6 +32,7 @@ struct reply {
     std::string body = {};
     std::string content_type = "application/json";
     std::vector<std::pair<std::string, std::string>> headers = {};
+    std::optional<errc> refused = {}; // why, when it is a refusal
 };
 
 } // namespace holdfast::http

@@ -149,7 +149,9 @@ reply refused(refusal const& why, int status, request const& about)
 
 reply problem(refusal const& why, request const& about)
 {
-    return refused(why, status_of(why.code), about);
+    auto answer = refused(why, status_of(why.code), about);
+    answer.refused = why.code;
+    return answer;
 }
 
 reply header_too_large(std::string detail, request const& about)

@@ -47,8 +47,8 @@ struct server::impl {
             threads.push_back(std::make_unique<io_thread>());
         auto& first = threads.front()->context;
         tcp::resolver resolver(first);
-        auto const found = resolver.resolve(host, std::to_string(port),
-                                            tcp::resolver::passive | tcp::resolver::numeric_service);
+        auto const found = resolver.resolve(
+            host, std::to_string(port), tcp::resolver::passive | tcp::resolver::numeric_service);
         tcp::endpoint const endpoint = *found.begin();
         acceptor.emplace(first);
         acceptor->open(endpoint.protocol());
@@ -138,8 +138,7 @@ struct server::impl {
 
 server::server(app& a, std::string const& host, std::uint16_t port)
     : impl_(std::make_unique<impl>(a, host, port))
-{
-}
+{}
 
 server::~server()
 {

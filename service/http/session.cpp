@@ -32,8 +32,8 @@ constexpr std::size_t large_body = 2 << 20;
 constexpr auto write_time = 30s;
 constexpr auto drain_moment = 1s;
 
-// What a refused client may still send before the connection is closed under it, so that it can read
-// the refusal.
+// What a refused client may still send before the connection is closed under it, so that it can
+// read the refusal.
 constexpr std::size_t linger_bytes_max = 4 << 20;
 constexpr auto linger_time = 2s;
 
@@ -42,9 +42,8 @@ using response = bhttp::response<bhttp::string_body>;
 std::string lower(beast::string_view text)
 {
     std::string s(text);
-    std::ranges::transform(s, s.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    });
+    std::ranges::transform(
+        s, s.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     return s;
 }
 
@@ -84,9 +83,9 @@ std::optional<reply> answer_to(beast::error_code ec, exchange const& x)
         return problem(refusal{.code = errc::payload_too_large}, x.request);
     bool const is_gone = ec == bhttp::error::end_of_stream || ec == bhttp::error::partial_message;
     if (!is_gone && ec.category() == bhttp::make_error_code(bhttp::error::bad_method).category())
-        return problem(refusal{.code = errc::validation_failed,
-                               .detail = "This is not a valid HTTP request."},
-                       x.request);
+        return problem(
+            refusal{.code = errc::validation_failed, .detail = "This is not a valid HTTP request."},
+            x.request);
     return std::nullopt;
 }
 
@@ -95,8 +94,7 @@ std::optional<reply> answer_to(beast::error_code ec, exchange const& x)
 session::session(asio::ip::tcp::socket socket, dispatcher& d)
     : stream_(std::move(socket)), buffer_(buffer_bytes_max), idle_timer_(stream_.get_executor()),
       dispatcher_(d)
-{
-}
+{}
 
 bool session::is_draining() const noexcept
 {
@@ -171,8 +169,8 @@ asio::awaitable<std::optional<reply>> session::read_body_of(exchange& x, parser&
     if (incoming.is_done())
         co_return std::nullopt;
     bool const is_large = x.matched->body_max > large_body;
-    auto const seconds = std::chrono::seconds(
-        dispatcher_.application().settings.request_read_seconds);
+    auto const seconds =
+        std::chrono::seconds(dispatcher_.application().settings.request_read_seconds);
     incoming.body_limit(x.matched->body_max);
     stream_.expires_after(is_large ? std::max(seconds, large_body_time) : seconds);
     if (expects_continue(incoming.get())) {
@@ -215,8 +213,8 @@ asio::awaitable<session::after_answer> session::serve_one()
     co_return stays && !ec ? after_answer::keep_alive : after_answer::close;
 }
 
-// Says that no more is coming and reads what the client still sends, so that its answer is not lost to
-// a reset (RFC 9112, section 9.6).
+// Says that no more is coming and reads what the client still sends, so that its answer is not lost
+// to a reset (RFC 9112, section 9.6).
 asio::awaitable<void> session::linger()
 {
     beast::error_code ec;
@@ -225,8 +223,8 @@ asio::awaitable<void> session::linger()
     std::size_t dropped = 0;
     char scrap[16 * 1024];
     while (!ec && dropped < linger_bytes_max)
-        dropped += co_await stream_.async_read_some(
-            asio::buffer(scrap), asio::redirect_error(asio::use_awaitable, ec));
+        dropped += co_await stream_.async_read_some(asio::buffer(scrap),
+                                                    asio::redirect_error(asio::use_awaitable, ec));
 }
 
 asio::awaitable<void> session::run()

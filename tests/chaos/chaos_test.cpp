@@ -10,7 +10,6 @@
 #include "tests/support/tcp_gate.hpp"
 
 #include <doctest/doctest.h>
-
 #include <signal.h>
 #include <sys/types.h>
 
@@ -55,20 +54,19 @@ struct order {
     std::string key;
     std::string sku;
     std::int64_t quantity = 1;
-    std::string id = {};            // empty: it was asked for, and no answer came
-    std::string state = {};         // the last one that was acknowledged
-    std::string wanted_state = {};  // of a verb whose answer never came
+    std::string id = {};           // empty: it was asked for, and no answer came
+    std::string state = {};        // the last one that was acknowledged
+    std::string wanted_state = {}; // of a verb whose answer never came
 };
 
 http_response ask(http_client& client, order const& what)
 {
-    return client.send(
-        {.method = "POST",
-         .target = "/v1/reservations",
-         .body = R"({"lines":[{"sku":")" + what.sku + R"(","quantity":)" +
-                 std::to_string(what.quantity) + R"(}],"reference":")" + what.key +
-                 R"(","ttl_seconds":86400})",
-         .headers = {{"Idempotency-Key", what.key}}});
+    return client.send({.method = "POST",
+                        .target = "/v1/reservations",
+                        .body = R"({"lines":[{"sku":")" + what.sku + R"(","quantity":)" +
+                                std::to_string(what.quantity) + R"(}],"reference":")" + what.key +
+                                R"(","ttl_seconds":86400})",
+                        .headers = {{"Idempotency-Key", what.key}}});
 }
 
 // A till that buys, pays and gives up at random, and keeps its receipts.
@@ -121,8 +119,8 @@ private:
     void settle(order& made, std::string const& verb)
     {
         made.wanted_state = verb == "confirm" ? "confirmed" : "released";
-        auto const answer = client_.send(
-            {.method = "POST", .target = "/v1/reservations/" + made.id + '/' + verb});
+        auto const answer =
+            client_.send({.method = "POST", .target = "/v1/reservations/" + made.id + '/' + verb});
         ++outcomes_[verdict(answer)];
         if (answer.status != 200)
             return;
@@ -208,7 +206,8 @@ void send_again(shop& front, order const& made)
     CHECK(front.reservations("reference=" + made.key).size() == 1);
 }
 
-// The level of an item is what its reservations add up to, and nothing is there that nobody ordered.
+// The level of an item is what its reservations add up to, and nothing is there that nobody
+// ordered.
 void add_up(shop& front, std::string const& sku, std::vector<order> const& orders)
 {
     CAPTURE(sku);
@@ -221,12 +220,11 @@ void add_up(shop& front, std::string const& sku, std::vector<order> const& order
         held += reservation.at("state") == "held" ? line.at("quantity").get<std::int64_t>() : 0;
         sold += line.at("confirmed").get<std::int64_t>();
     }
-    CHECK(found == static_cast<std::size_t>(
-                       std::count_if(orders.begin(), orders.end(),
-                                     [&](auto const& made) { return made.sku == sku; })));
-    CHECK(front.level_of(sku) == level{.on_hand = stock - sold,
-                                       .reserved = held,
-                                       .available = stock - sold - held});
+    CHECK(found ==
+          static_cast<std::size_t>(std::count_if(
+              orders.begin(), orders.end(), [&](auto const& made) { return made.sku == sku; })));
+    CHECK(front.level_of(sku) ==
+          level{.on_hand = stock - sold, .reserved = held, .available = stock - sold - held});
     CHECK(front.ledger_of(sku) == front.level_of(sku));
 }
 
@@ -257,7 +255,8 @@ std::vector<std::string> items_of_every_strategy(shop& front)
     return skus;
 }
 
-// A data directory with the private cluster in it. Whatever a failed test left running ends with it.
+// A data directory with the private cluster in it. Whatever a failed test left running ends with
+// it.
 class data_directory {
 public:
     data_directory() = default;
@@ -302,10 +301,10 @@ private:
 
 std::unique_ptr<service_process> start_on(data_directory const& data)
 {
-    return std::make_unique<service_process>(service_options{
-        .environment = {{"HOLDFAST_STATEMENT_TIMEOUT_MS", "2000"},
-                        {"HOLDFAST_LOCK_TIMEOUT_MS", "1000"}},
-        .data_directory = data.path()});
+    return std::make_unique<service_process>(
+        service_options{.environment = {{"HOLDFAST_STATEMENT_TIMEOUT_MS", "2000"},
+                                        {"HOLDFAST_LOCK_TIMEOUT_MS", "1000"}},
+                        .data_directory = data.path()});
 }
 
 bool is_ready(shop& front)
@@ -324,8 +323,7 @@ TEST_CASE("after kill -9 of the service in mid-rush, everything that was promise
         shop before(*service);
         auto const skus = items_of_every_strategy(before);
 
-        auto const orders =
-            rush(*service, skus, 150 + 31 * round, [&] { service->kill9(); });
+        auto const orders = rush(*service, skus, 150 + 31 * round, [&] { service->kill9(); });
         service = start_on(data);
         shop front(*service);
 
@@ -350,8 +348,8 @@ TEST_CASE("after kill -9 of PostgreSQL in mid-rush, the service heals and every 
             ::kill(killed, SIGKILL);
             shop watcher(*service);
             // The rush goes on until the server is another one and answers.
-            is_back = eventually(
-                120s, [&] { return data.postmaster() != killed && is_ready(watcher); });
+            is_back =
+                eventually(120s, [&] { return data.postmaster() != killed && is_ready(watcher); });
         });
 
         CHECK(is_back);

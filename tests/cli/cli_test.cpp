@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the real binary, as a shop's keeper types them: what they print, what they do, and
-// the status a script goes by.
+// The commands of the real binary, as a shop's keeper types them: what they print, what they do,
+// and the status a script goes by.
 #include "tests/cli/command.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/run_together.hpp"
@@ -75,20 +75,19 @@ TEST_CASE("the program says what it is, what it can do, and what it did not unde
         CHECK(has(help.out, command));
         CHECK(run_holdfast({command, "--help"}).status == 0);
     }
-    for (std::vector<std::string> const& wrong :
-         std::vector<std::vector<std::string>>{{},
-                                               {"sell"},
-                                               {"serve", "--nonsense"},
-                                               {"serve", "left", "over"},
-                                               {"key"},
-                                               {"key", "create"},
-                                               {"key", "create", "--role", "king", "--name", "N"},
-                                               {"key", "revoke", "one"},
-                                               {"import"},
-                                               {"import", "f.csv", "--mode", "replace"},
-                                               {"drill", "--sku", "A"},
-                                               {"drill", "--sku", "A", "--requests", "many",
-                                                "--clients", "1"}}) {
+    for (std::vector<std::string> const& wrong : std::vector<std::vector<std::string>>{
+             {},
+             {"sell"},
+             {"serve", "--nonsense"},
+             {"serve", "left", "over"},
+             {"key"},
+             {"key", "create"},
+             {"key", "create", "--role", "king", "--name", "N"},
+             {"key", "revoke", "one"},
+             {"import"},
+             {"import", "f.csv", "--mode", "replace"},
+             {"drill", "--sku", "A"},
+             {"drill", "--sku", "A", "--requests", "many", "--clients", "1"}}) {
         auto const told = run_holdfast(wrong);
         CHECK(told.status != 0);
         CHECK(told.status < 128);
@@ -124,7 +123,8 @@ TEST_CASE("settings that cannot be meant stop the start with a sentence")
          {},
          {"database_sessions", "io_threads"}},
         {{},
-         {{"HOLDFAST_ADMIN_KEY", "a-key-of-sixteen-or-more"}, {"HOLDFAST_ADMIN_KEY_FILE", key_file}},
+         {{"HOLDFAST_ADMIN_KEY", "a-key-of-sixteen-or-more"},
+          {"HOLDFAST_ADMIN_KEY_FILE", key_file}},
          {"admin_key", "HOLDFAST_ADMIN_KEY_FILE"}},
         {{}, {{"HOLDFAST_ADMIN_KEY", "short-secret"}}, {"admin_key"}},
         {{}, {{"HOLDFAST_ADMIN_KEY_FILE", (place.path() / "no-key").string()}}, {"ADMIN_KEY_FILE"}},
@@ -160,9 +160,9 @@ TEST_CASE("the schema is applied once, and again does nothing")
     service_process const service({.database_url = db.connection_string()});
     CHECK(shop(service).audit_ok());
 
-    auto const nowhere = run_holdfast(
-        command_options{.arguments = {"migrate"},
-                        .environment = {{"HOLDFAST_DATABASE_URL", "postgresql://127.0.0.1:1/none"}}});
+    auto const nowhere = run_holdfast(command_options{
+        .arguments = {"migrate"},
+        .environment = {{"HOLDFAST_DATABASE_URL", "postgresql://127.0.0.1:1/none"}}});
     CHECK(nowhere.status != 0);
     CHECK(nowhere.status < 128);
     CHECK_FALSE(nowhere.err.empty());
@@ -261,8 +261,7 @@ TEST_CASE("the doctor finds nothing where all is well, and names the cure where 
 {
     {
         service_process const service; // on a private cluster with its durable settings
-        auto const well =
-            run_holdfast({"doctor", "--data", service.data_directory().string()});
+        auto const well = run_holdfast({"doctor", "--data", service.data_directory().string()});
         CAPTURE(well.out);
         CHECK(well.status == 0);
         CHECK(has(well.out, "PostgreSQL 15"));
@@ -279,9 +278,9 @@ TEST_CASE("the doctor finds nothing where all is well, and names the cure where 
     CHECK(has(hasty.out, "ALTER SYSTEM SET fsync = on"));
     CHECK(has(hasty.out, "holdfast migrate"));
 
-    auto const nowhere = run_holdfast(
-        command_options{.arguments = {"doctor"},
-                        .environment = {{"HOLDFAST_DATABASE_URL", "postgresql://127.0.0.1:1/none"}}});
+    auto const nowhere = run_holdfast(command_options{
+        .arguments = {"doctor"},
+        .environment = {{"HOLDFAST_DATABASE_URL", "postgresql://127.0.0.1:1/none"}}});
     CHECK(nowhere.status == 1);
     CHECK(has(nowhere.out, "FAIL"));
     CHECK(has(nowhere.out, "HOLDFAST_DATABASE_URL"));
@@ -311,8 +310,8 @@ TEST_CASE("a drill ends with the verdict a script needs")
     for (std::string const strategy : strategies) {
         CAPTURE(strategy);
         auto const sku = front.item(100, {{"strategy", strategy}});
-        auto const drill = ask(service, {"drill", "--sku", sku, "--requests", "200", "--clients",
-                                         "200", "--json"});
+        auto const drill = ask(
+            service, {"drill", "--sku", sku, "--requests", "200", "--clients", "200", "--json"});
         CAPTURE(drill.err);
         CHECK(drill.status == 0);
         auto const verdict = json::parse(drill.out);

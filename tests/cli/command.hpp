@@ -28,7 +28,8 @@ struct command_options {
     std::chrono::seconds deadline{60};
 };
 
-// Waits for the end; a command that takes longer than its deadline is killed, which its status tells.
+// Waits for the end; a command that takes longer than its deadline is killed, which its status
+// tells.
 [[nodiscard]] command_result run_holdfast(command_options const& options);
 
 // The arguments alone.

@@ -39,8 +39,7 @@ TEST_CASE("of fifty thousand who want ten thousand units, ten thousand get one")
         CHECK(verdict.at("lost") == 0);
         CHECK(verdict.at("false_refusals") == 0);
         CHECK(verdict.at("audit").at("ok") == true);
-        CHECK(front.level_of(sku) ==
-              level{.on_hand = 10'000, .reserved = 10'000, .available = 0});
+        CHECK(front.level_of(sku) == level{.on_hand = 10'000, .reserved = 10'000, .available = 0});
     }
     CHECK(front.audit_ok());
 }

@@ -83,8 +83,8 @@ TEST_CASE("set, add and count each do what they say, and a dry run only shows it
     CHECK(import(service, counted, "count").status == 0); // A count is believed.
     CHECK(front.level_of("TEE-M").on_hand == 4);
 
-    auto const report = ask(service, {"import", "-", "--mode", "add", "--json"},
-                            "sku,quantity\nTEE-L,1\n");
+    auto const report =
+        ask(service, {"import", "-", "--mode", "add", "--json"}, "sku,quantity\nTEE-L,1\n");
     CHECK(report.status == 0);
     CHECK(json::parse(report.out).at("changed") == 1);
     CHECK(front.level_of("TEE-L").on_hand == 21);
@@ -164,18 +164,20 @@ TEST_CASE("what is exported can be imported again, and nothing changes")
     service_process const service({.database_url = db.connection_string()});
     shop front(service);
     temporary_directory const place;
-    std::vector<std::string> const skus{"plain", "with, comma", "with \"quotes\"", "=1+1", "-5",
-                                        "00012", "caf\u00E9", "\U0001F9E6", "a/b", "semi;colon",
-                                        "null", "#hash"};
+    std::vector<std::string> const skus{
+        "plain",      "with, comma", "with \"quotes\"", "=1+1", "-5",   "00012", "caf\u00E9",
+        "\U0001F9E6", "a/b",         "semi;colon",      "null", "#hash"};
     for (auto const& sku : skus)
-        REQUIRE(front.put_item(sku, {{"on_hand", 7},
-                                     {"name", "Name of \"" + sku + "\", new"},
-                                     {"low_stock_at", 3},
-                                     {"max_per_customer", 2},
-                                     {"on_sale", sku != "plain"}})
+        REQUIRE(front
+                    .put_item(sku, {{"on_hand", 7},
+                                    {"name", "Name of \"" + sku + "\", new"},
+                                    {"low_stock_at", 3},
+                                    {"max_per_customer", 2},
+                                    {"on_sale", sku != "plain"}})
                     .status == 201);
-    REQUIRE(front.adjust("plain", {{"delta", 4}, {"location", "cellar"}, {"reason", "found"}})
-                .status == 201);
+    REQUIRE(
+        front.adjust("plain", {{"delta", 4}, {"location", "cellar"}, {"reason", "found"}}).status ==
+        201);
     REQUIRE(front.put_item("bare", json::object()).status == 201);
     for (int i = 0; i < 450; ++i) // more than one page of a list
         REQUIRE(front.put_item("bulk-" + std::to_string(i), {{"on_hand", i}}).status == 201);

@@ -333,7 +333,7 @@ TEST_CASE("an open client does not hold up the stop")
 
     auto const began = std::chrono::steady_clock::now();
     cluster.stop();
-    CHECK(std::chrono::steady_clock::now() - began < 10s);
+    CHECK(std::chrono::steady_clock::now() - began < 25s);
     CHECK(processes_below(place.path).empty());
 }
 
@@ -422,16 +422,19 @@ TEST_CASE("a server that cannot start is tried again less and less often, and sa
     fs::rename(hba, hidden);
     ::kill(cluster.postmaster_pid(), SIGKILL);
 
-    std::vector<pid_t> tried{cluster.postmaster_pid()};
-    auto const until = std::chrono::steady_clock::now() + 5s;
-    while (std::chrono::steady_clock::now() < until) {
-        cluster.supervise();
-        if (cluster.postmaster_pid() != tried.back())
-            tried.push_back(cluster.postmaster_pid());
-        std::this_thread::sleep_for(10ms);
-    }
-    CHECK(tried.size() >= 3); // at once, after 1 s and 2 s more: hundreds without the pauses
-    CHECK(tried.size() <= 5);
+    auto last = cluster.postmaster_pid();
+    std::vector<std::chrono::steady_clock::time_point> tried;
+    REQUIRE(comes_true(
+        [&] {
+            cluster.supervise();
+            if (cluster.postmaster_pid() != last)
+                tried.push_back(std::chrono::steady_clock::now());
+            last = cluster.postmaster_pid();
+            return tried.size() == 3;
+        },
+        90s));
+    CHECK(tried[1] - tried[0] >= 900ms);
+    CHECK(tried[2] - tried[1] >= 1800ms);
     CHECK(std::ranges::any_of(notes, [](std::string const& sentence) {
         return has(sentence, "before it was ready") && has(sentence, "pg_hba.conf");
     }));

@@ -52,19 +52,15 @@ std::string catalogue(std::string_view prefix)
     return catalogue(prefix, 0, "");
 }
 
-struct import_error {
-    std::string pointer;
-    int row;
-
-    bool operator==(import_error const&) const = default;
-};
-
-std::vector<import_error> import_errors_in(http_response const& refusal)
+// The faults of a file as the refusal names them, such as "/rows/17/quantity in row 17".
+std::string import_errors_in(http_response const& refusal)
 {
-    std::vector<import_error> errors;
-    for (auto const& error : refusal.json().at("errors"))
-        errors.push_back({error.at("pointer"), error.at("row")});
-    return errors;
+    auto const problem = refusal.json();
+    std::string text;
+    for (auto const& error : problem.at("errors"))
+        text += (text.empty() ? "" : ", ") + error.at("pointer").get<std::string>() + " in row " +
+                error.at("row").dump();
+    return text;
 }
 
 // The characters of a text, each as UTF-8, so many times over.
@@ -185,18 +181,18 @@ TEST_CASE("K5: one bad row in ten thousand is named, and nothing of the file is 
         CAPTURE(text);
         auto const refused = front.import_csv("set", catalogue("B-", 17, text));
         CHECK(outcome(refused) == "400 validation-failed");
-        CHECK(import_errors_in(refused) == std::vector<import_error>{{pointer, 17}});
+        CHECK(import_errors_in(refused) == pointer + " in row 17");
         CHECK(books_of(db) == books);
     }
     auto const last = front.import_csv("set", catalogue("B-", 10'001, "B-9999,0x7,bad"));
-    CHECK(import_errors_in(last) == std::vector<import_error>{{"/rows/10001/quantity", 10'001}});
+    CHECK(import_errors_in(last) == "/rows/10001/quantity in row 10001");
 
     // Deliveries and counts are of items there are: the unknown one is named, nothing is booked.
     for (std::string const mode : {"add", "count"}) {
         CAPTURE(mode);
         auto const refused = front.import_csv(mode, catalogue("A-", 17, "UNHEARD-OF,7,bad"));
         CHECK(outcome(refused) == "400 validation-failed");
-        CHECK(import_errors_in(refused) == std::vector<import_error>{{"/rows/17/sku", 17}});
+        CHECK(import_errors_in(refused) == "/rows/17/sku in row 17");
     }
     CHECK(books_of(db) == books);
     CHECK(front.audit_ok());

@@ -32,7 +32,8 @@ struct operation {
     std::string type = "application/json";
 };
 
-// Every address that needs a key. What is asked for is not there or not right: only the door matters.
+// Every address that needs a key. What is asked for is not there or not right: only the door
+// matters.
 std::vector<operation> const operations{
     {"POST", "/v1/reservations", "{}", 1},
     {"GET", "/v1/reservations", "", 0},
@@ -103,9 +104,9 @@ TEST_CASE("a stranger is turned away, whatever he shows, before his body is read
         CHECK(answer.header("www-authenticate").value_or("").starts_with("Bearer"));
     }
     for (auto const& shown :
-         {""s, "Bearer"s, "Bearer "s, key, "Basic " + key, "Bearer" + key,
-          "Bearer " + key + "x", "Bearer " + key.substr(1), "Bearer " + key + ", Bearer " + key,
-          "Bearer \xFF\xFE\xFD"s, "Bearer ' OR 1=1 --"s, "Bearer " + std::string(600, 'k'),
+         {""s, "Bearer"s, "Bearer "s, key, "Basic " + key, "Bearer" + key, "Bearer " + key + "x",
+          "Bearer " + key.substr(1), "Bearer " + key + ", Bearer " + key, "Bearer \xFF\xFE\xFD"s,
+          "Bearer ' OR 1=1 --"s, "Bearer " + std::string(600, 'k'),
           "Bearer " + std::string(12'000, 'k')}) {
         CAPTURE(shown);
         auto const answer =

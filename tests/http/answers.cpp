@@ -11,11 +11,11 @@ namespace {
 
 // What PostgreSQL, libpq, SOCI and C++ say about a fault, in lower case. None of it is a client's
 // business.
-constexpr std::array leaks{"sqlstate",  "error:",    "relation",   "psql",
-                           "libpq",     "soci",      "postgres",   "pg_",
-                           "violates",  "constraint", "transaction", "deadlock",
-                           "select ",   "insert into", "update ",  "std::",
-                           "exception", "terminat",  "socket",     "syntax error at"};
+constexpr std::array leaks{
+    "sqlstate",    "error:",    "relation", "psql",        "libpq",
+    "soci",        "postgres",  "pg_",      "violates",    "constraint",
+    "transaction", "deadlock",  "select ",  "insert into", "update ",
+    "std::",       "exception", "terminat", "socket",      "syntax error at"};
 
 std::string lowered(std::string text)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies and queries as broken clients send them: each is refused with all that is wrong with it, and
-// changes nothing.
+// Bodies and queries as broken clients send them: each is refused with all that is wrong with it,
+// and changes nothing.
 #include "tests/http/answers.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/service_process.hpp"
@@ -155,7 +155,8 @@ std::vector<faulty_body> const faulty_reservations{
 
 std::string with_sku(std::string text, std::string const& sku)
 {
-    for (auto at = text.find("SKU"); at != std::string::npos; at = text.find("SKU", at + sku.size()))
+    for (auto at = text.find("SKU"); at != std::string::npos;
+         at = text.find("SKU", at + sku.size()))
         text.replace(at, 3, sku);
     return text;
 }
@@ -191,7 +192,7 @@ TEST_CASE("a body that is no JSON is refused as such, and nothing comes of it")
               "400 malformed-json");
     }
     // The same at every other address that takes JSON.
-    for (std::string const target :
+    for (auto const& target :
          {"/v1/reservations/" + id + "/extend", "/v1/reservations/" + id + "/confirm",
           "/v1/reservations/" + id + "/release", "/v1/reservations/" + id + "/returns",
           "/v1/stock/" + sku + "/adjustments"}) {
@@ -200,8 +201,8 @@ TEST_CASE("a body that is no JSON is refused as such, and nothing comes of it")
             CHECK(verdict(front.post_text(target, text)) == "400 malformed-json");
     }
     for (std::string const text : {"", "{", "{\"on_hand\":1,}", "{\"name\":\"\xFF\"}"})
-        CHECK(verdict(front.http().send(
-                  {.method = "PUT", .target = "/v1/stock/NEW", .body = text})) ==
+        CHECK(verdict(
+                  front.http().send({.method = "PUT", .target = "/v1/stock/NEW", .body = text})) ==
               "400 malformed-json");
     CHECK(books_of(db) == books);
     CHECK(front.audit_ok());
@@ -289,9 +290,9 @@ TEST_CASE("what nobody has heard of is told apart from what nobody can have hear
     CHECK(verdict(front.adjust("NEVER", {{"delta", 1}, {"reason", "found"}})) == "404 unknown-sku");
     CHECK(verdict(front.post("/v1/reservations", one_line)) == "404 unknown-sku");
     auto const sku = front.item(5);
-    CHECK(verdict(front.reserve({{sku}},
-                                {{"supersedes", "01890a5d-ac96-774b-bcce-b302099a8057"}})) ==
-          "404 unknown-reservation");
+    CHECK(
+        verdict(front.reserve({{sku}}, {{"supersedes", "01890a5d-ac96-774b-bcce-b302099a8057"}})) ==
+        "404 unknown-reservation");
     CHECK(front.level_of(sku).reserved == 0);
     CHECK(front.get("/v1/reservations?reference=NEVER").json().at("data").empty());
     CHECK(books_of(db) != books); // The item that was made.
@@ -342,10 +343,12 @@ TEST_CASE("a list takes its own cursors and sensible limits, and nothing else")
     }
     for (std::string const query :
          {"state=lost", "state=HELD", "sku=%00", "customer=%00", "reference=%FF", "offset=1",
-          "limit=1&limit=1", "state=held&state=held", "customer=" + std::string(201, 'c')}) {
+          "limit=1&limit=1", "state=held&state=held"}) {
         CAPTURE(query);
         CHECK(verdict(front.get("/v1/reservations?" + query)) == "400 validation-failed");
     }
+    CHECK(verdict(front.get("/v1/reservations?customer=" + std::string(201, 'c'))) ==
+          "400 validation-failed");
     CHECK(verdict(front.get("/v1/stock?low=maybe")) == "400 validation-failed");
     CHECK(verdict(front.get(ledger + "?low=true")) == "400 validation-failed");
 }
@@ -358,19 +361,35 @@ TEST_CASE("a file that is no catalogue is refused and nothing of it is kept")
     front.item(10);
     auto const books = books_of(db);
 
-    for (auto const& csv :
-         {""s, "\n"s, "\0"s, "sku\nA\n"s, "quantity\n1\n"s, "sku,quantity,sku\nA,1,A\n"s,
-          "sku,quantity,price\nA,1,2\n"s, "sku,quantity\nA\n"s, "sku,quantity\nA,1,2\n"s,
-          "sku,quantity\n\"A,1\n"s, "sku,quantity\nA\"B\",1\n"s, "sku,quantity\n\"A\"B,1\n"s,
-          "sku,quantity\nA\0B,1\n"s, "sku,quantity\n\xFF,1\n"s, "\xFF\xFEs\0k\0u\0"s,
-          "sku,quantity\nA,1\nA,1\n"s, "sku,quantity\nA,-1\n"s, "sku,quantity\nA,1.5\n"s,
-          "sku,quantity\nA,9000000000000001\n"s, "sku,quantity,on_sale\nA,1,maybe\n"s,
-          "sku,quantity,location\nA,1,Paris!\n"s, "{\"lines\":[]}"s, "PK\x03\x04\x14\0\0\0"s,
-          "sku,quantity\n" + repeated("\"", 100'001)}) {
+    for (auto const& csv : {""s,
+                            "\n"s,
+                            "\0"s,
+                            "sku\nA\n"s,
+                            "quantity\n1\n"s,
+                            "sku,quantity,sku\nA,1,A\n"s,
+                            "sku,quantity,price\nA,1,2\n"s,
+                            "sku,quantity\nA\n"s,
+                            "sku,quantity\nA,1,2\n"s,
+                            "sku,quantity\n\"A,1\n"s,
+                            "sku,quantity\nA\"B\",1\n"s,
+                            "sku,quantity\n\"A\"B,1\n"s,
+                            "sku,quantity\nA\0B,1\n"s,
+                            "sku,quantity\n\xFF,1\n"s,
+                            "\xFF\xFEs\0k\0u\0"s,
+                            "sku,quantity\nA,1\nA,1\n"s,
+                            "sku,quantity\nA,-1\n"s,
+                            "sku,quantity\nA,1.5\n"s,
+                            "sku,quantity\nA,9000000000000001\n"s,
+                            "sku,quantity,on_sale\nA,1,maybe\n"s,
+                            "sku,quantity,location\nA,1,Paris!\n"s,
+                            "{\"lines\":[]}"s,
+                            "PK\x03\x04\x14\0\0\0"s,
+                            "sku,quantity\n" + repeated("\"", 100'001)}) {
         CAPTURE(csv.substr(0, 80));
         CHECK(verdict(front.import_csv("set", csv)) == "400 validation-failed");
     }
-    for (std::string const mode : {"", "SET", "replace", "set&mode=add", "set&dry_run=1", "set&x=1"}) {
+    for (std::string const mode :
+         {"", "SET", "replace", "set&mode=add", "set&dry_run=1", "set&x=1"}) {
         CAPTURE(mode);
         CHECK(verdict(front.import_csv(mode, "sku,quantity\nA,1\n")) == "400 validation-failed");
     }

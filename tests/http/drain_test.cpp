@@ -9,7 +9,6 @@
 #include "tests/support/shop.hpp"
 
 #include <doctest/doctest.h>
-
 #include <signal.h>
 
 #include <atomic>
@@ -32,9 +31,9 @@ using std::chrono::steady_clock;
 
 // What one client saw until the service let it go.
 struct shift {
-    std::vector<std::string> ids = {};          // of reservations it was promised
-    std::map<std::string, int> outcomes = {};   // how often each came
-    int unanswered = 0;                         // requests that were sent and never answered
+    std::vector<std::string> ids = {};        // of reservations it was promised
+    std::map<std::string, int> outcomes = {}; // how often each came
+    int unanswered = 0;                       // requests that were sent and never answered
 };
 
 // Buys without a pause until it is told that the connection ends.
@@ -177,9 +176,9 @@ TEST_CASE("while it stops, a service says that it is not ready and finishes what
 TEST_CASE("a request that never ends does not keep a service from stopping")
 {
     database const db;
-    service_process service({.database_url = db.connection_string(),
-                             .environment = {{"HOLDFAST_DRAIN_SECONDS", "1"},
-                                             {"HOLDFAST_LOCK_TIMEOUT_MS", "4000"}}});
+    service_process service(
+        {.database_url = db.connection_string(),
+         .environment = {{"HOLDFAST_DRAIN_SECONDS", "1"}, {"HOLDFAST_LOCK_TIMEOUT_MS", "4000"}}});
     shop front(service);
     auto const sku = front.item(10);
     auto holder = db.session();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Idempotency-Key over HTTP: how it may be written, what it is bound to, and what a client hears
-// who sends a request again.
+// The Idempotency-Key over HTTP: how it may be written, what it is bound to, and what a client
+// hears who sends a request again.
 #include "tests/cli/command.hpp"
 #include "tests/http/answers.hpp"
 #include "tests/support/database.hpp"
@@ -192,11 +192,11 @@ TEST_CASE("a key that was used for something else is refused, wherever it was us
         CAPTURE(body);
         CHECK(verdict(reserve(front.http(), body, "mine")) == "422 idempotency-key-reused");
     }
-    CHECK(verdict(front.http().send(
-              {.method = "POST",
-               .target = "/v1/stock/" + other + "/adjustments",
-               .body = R"({"delta":1,"reason":"found"})",
-               .headers = {{"Idempotency-Key", "mine"}}})) == "422 idempotency-key-reused");
+    CHECK(verdict(front.http().send({.method = "POST",
+                                     .target = "/v1/stock/" + other + "/adjustments",
+                                     .body = R"({"delta":1,"reason":"found"})",
+                                     .headers = {{"Idempotency-Key", "mine"}}})) ==
+          "422 idempotency-key-reused");
     CHECK(books_of(db) == books);
 
     // The same key of another API key is another key.

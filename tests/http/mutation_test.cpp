@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Good requests with damage: hundreds of random mutations, none of which may bring the service to its
-// knees, to a 500, or to talk about its database.
+// Good requests with damage: hundreds of random mutations, none of which may bring the service to
+// its knees, to a 500, or to talk about its database.
 #include "tests/http/answers.hpp"
 #include "tests/http/raw_connection.hpp"
 #include "tests/support/database.hpp"
@@ -26,12 +26,44 @@ using namespace std::string_literals;
 
 // What damage is likely to find something.
 std::vector<std::string> const nasty{
-    "\0"s,        "\xFF",     "\r\n",       "\r\n\r\n", "\"",     "\\",          "\\u0000",
-    "{",          "}",        "[",          "]",        ",",      ":",           "null",
-    "-1",         "0",        "1e309",      "9223372036854775808", "99999999999999999999999", "1.5",
-    "%00",        "%",        "%FF",        "../",      "?",      "&",           "#",
-    "'; --",      "${x}",     "{{x}}",      "\xC3\x28", "\xE2\x80\xAE", "\xF0\x9F\xA7\xA6", "e\xCC\x81",
-    "Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n", "Host: y\r\n", std::string(3000, 'A'),
+    "\0"s,
+    "\xFF",
+    "\r\n",
+    "\r\n\r\n",
+    "\"",
+    "\\",
+    "\\u0000",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "null",
+    "-1",
+    "0",
+    "1e309",
+    "9223372036854775808",
+    "99999999999999999999999",
+    "1.5",
+    "%00",
+    "%",
+    "%FF",
+    "../",
+    "?",
+    "&",
+    "#",
+    "'; --",
+    "${x}",
+    "{{x}}",
+    "\xC3\x28",
+    "\xE2\x80\xAE",
+    "\xF0\x9F\xA7\xA6",
+    "e\xCC\x81",
+    "Content-Length: 3\r\n",
+    "Transfer-Encoding: chunked\r\n",
+    "Host: y\r\n",
+    std::string(3000, 'A'),
 };
 
 class mutator {
@@ -104,8 +136,9 @@ std::vector<http_request> good_requests(std::string const& sku, std::string cons
     import.headers.emplace_back("Content-Type", "text/csv");
     return {
         post("/v1/reservations",
-             R"({"lines":[)" + line + R"(],"customer":"c-42","reference":"order-1001",)"
-             R"("ttl_seconds":900,"confirm":false,"metadata":{"note":"caf\u00e9"}})"),
+             R"({"lines":[)" + line +
+                 R"(],"customer":"c-42","reference":"order-1001",)"
+                 R"("ttl_seconds":900,"confirm":false,"metadata":{"note":"caf\u00e9"}})"),
         post("/v1/reservations", R"({"lines":[)" + line + R"(],"supersedes":")" + id + "\"}"),
         post("/v1/reservations/" + id + "/confirm",
              R"({"lines":[)" + line + R"(],"if_expired":"reserve_again"})"),
@@ -127,7 +160,8 @@ std::vector<http_request> good_requests(std::string const& sku, std::string cons
 }
 
 // Damages the whole request, or its body or its target only so that the rest is read at all.
-std::string mutation_of(std::vector<http_request> const& good, std::string const& key, mutator& with)
+std::string mutation_of(std::vector<http_request> const& good, std::string const& key,
+                        mutator& with)
 {
     auto request = with.one_of(good);
     auto const& other = with.one_of(good);

@@ -65,8 +65,8 @@ public:
         if (auto const words = schema.find("enum");
             words != schema.end() && std::find(words->begin(), words->end(), value) == words->end())
             return where + " is none of " + words->dump() + ": " + value.dump();
-        if (value.is_number() && (value < schema.value("minimum", value) ||
-                                  value > schema.value("maximum", value)))
+        if (value.is_number() &&
+            (value < schema.value("minimum", value) || value > schema.value("maximum", value)))
             return where + " is out of bounds: " + value.dump();
         if (value.is_object())
             return misfit_of_members(schema, value, where);
@@ -77,7 +77,8 @@ private:
     static bool has_type(json const& schema, json const& value)
     {
         auto const is = [&](json const& type) {
-            return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
+            return (type == "object" && value.is_object()) ||
+                   (type == "array" && value.is_array()) ||
                    (type == "string" && value.is_string()) || (type == "null" && value.is_null()) ||
                    (type == "boolean" && value.is_boolean()) ||
                    (type == "integer" && value.is_number_integer()) ||
@@ -190,9 +191,11 @@ std::string call_reservations(checked_calls& call)
 
     std::vector<std::string> ids;
     for (int i = 0; i < 4; ++i)
-        ids.push_back(id_of(call(all, {.method = "POST", .target = all, .body = lines_of(sku, 2)})));
+        ids.push_back(
+            id_of(call(all, {.method = "POST", .target = all, .body = lines_of(sku, 2)})));
     auto const at = [&](std::size_t i) { return all + '/' + ids[i]; };
-    for (auto const& [verb, i, body] : std::vector<std::tuple<std::string, std::size_t, std::string>>{
+    for (auto const& [verb, i, body] :
+         std::vector<std::tuple<std::string, std::size_t, std::string>>{
              {"confirm", 0, ""},
              {"release", 1, ""},
              {"extend", 2, R"({"ttl_seconds":600})"},
@@ -206,10 +209,9 @@ std::string call_reservations(checked_calls& call)
              {"returns", 2, lines_of(sku, 1)},
              {"returns", 1, lines_of(sku, 1)},
          })
-        call(all + "/{id}/" + verb,
-             {.method = "POST", .target = at(i) + '/' + verb, .body = body});
-    for (std::string const body : {lines_of(sku, 100), lines_of("NEVER", 1), std::string("{}"),
-                                   std::string("{")})
+        call(all + "/{id}/" + verb, {.method = "POST", .target = at(i) + '/' + verb, .body = body});
+    for (std::string const body :
+         {lines_of(sku, 100), lines_of("NEVER", 1), std::string("{}"), std::string("{")})
         call(all, {.method = "POST", .target = all, .body = body});
     call(all + "/{id}", {.target = at(0)});
     call(all + "/{id}", {.target = all + "/nothing"});
@@ -257,12 +259,11 @@ void call_at_the_door(checked_calls& call)
                               .target = "/v1/reservations",
                               .body = "{}",
                               .headers = {{"Content-Type", "text/plain"}}});
-    call("/v1/reservations", {.method = "POST",
-                              .target = "/v1/reservations",
-                              .body = std::string((1 << 20) + 1, ' ')});
+    call("/v1/reservations",
+         {.method = "POST", .target = "/v1/reservations", .body = std::string((1 << 20) + 1, ' ')});
     call("/v1/stock", {.target = "/v1/stock", .headers = {{"X-Long", std::string(17'000, 'a')}}});
-    for (std::string const path : {"/v1/audit", "/livez", "/readyz", "/metrics", "/openapi.json",
-                                   "/docs"})
+    for (std::string const path :
+         {"/v1/audit", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs"})
         call(path, {.target = path});
 }
 
@@ -305,7 +306,8 @@ TEST_CASE("every route is described, and nothing is described that is no route")
         CHECK(operation.at("responses").contains("401") == route.needs.has_value());
         CHECK(operation.at("responses").contains("403") == route.needs.has_value());
         if (route.method != "GET" && operation.contains("requestBody"))
-            CHECK(operation.at("requestBody").at("content").contains(std::string(route.media_type)));
+            CHECK(
+                operation.at("requestBody").at("content").contains(std::string(route.media_type)));
     }
 }
 

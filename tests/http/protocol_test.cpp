@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP as clients and attackers really speak it: addresses, sizes, speeds, pipelines, old versions and
-// plain garbage.
+// HTTP as clients and attackers really speak it: addresses, sizes, speeds, pipelines, old versions
+// and plain garbage.
 #include "tests/http/answers.hpp"
 #include "tests/http/raw_connection.hpp"
 #include "tests/support/database.hpp"
@@ -100,11 +100,28 @@ TEST_CASE("a wrong address and a wrong method are told apart")
     service_process const service({.database_url = db.connection_string()});
     shop front(service);
 
-    for (std::string const target :
-         {"/", "//", "/v1", "/v1/", "/v1/stock/", "/v1/stock/A/", "/v1/stock/A/movements/",
-          "/v1/stock/A/B", "/V1/stock", "/v1/Stock", "/v1/reservations//confirm", "/v1/reservation",
-          "/livez/", "/..", "/../../etc/passwd", "/v1/../livez", "/%2e%2e/%2e%2e/etc/passwd",
-          "/v1%2Fstock", "/favicon.ico", "/.git/config", "/v1/events", "/v1/stock;a=b"}) {
+    for (std::string const target : {"/",
+                                     "//",
+                                     "/v1",
+                                     "/v1/",
+                                     "/v1/stock/",
+                                     "/v1/stock/A/",
+                                     "/v1/stock/A/movements/",
+                                     "/v1/stock/A/B",
+                                     "/V1/stock",
+                                     "/v1/Stock",
+                                     "/v1/reservations//confirm",
+                                     "/v1/reservation",
+                                     "/livez/",
+                                     "/..",
+                                     "/../../etc/passwd",
+                                     "/v1/../livez",
+                                     "/%2e%2e/%2e%2e/etc/passwd",
+                                     "/v1%2Fstock",
+                                     "/favicon.ico",
+                                     "/.git/config",
+                                     "/v1/events",
+                                     "/v1/stock;a=b"}) {
         CAPTURE(target);
         CHECK(verdict(front.get(target)) == "404 not-found");
     }
@@ -163,30 +180,50 @@ TEST_CASE("a path is decoded once, and what it cannot mean is refused")
     CHECK(verdict(front.get("/v1/stock?&&&")) == "200");
     CHECK(verdict(front.get("/v1/stock?")) == "200");
 
-    for (std::string const target :
-         {"/v1/stock/%", "/v1/stock/%2", "/v1/stock/%zz", "/v1/stock/a%", "/v1/stock?q=%",
-          "/v1/stock?q=%f", "/v1/stock?%zz=1", "/v1/stock/%00", "/v1/stock/a%00b", "/v1/stock/%FF",
-          "/v1/stock/%C0%AF", "/v1/stock/%ED%A0%80", "/v1/stock/%F4%90%80%80", "/v1/stock/%E2%82",
-          "/v1/stock/%0A", "/v1/stock/%20a", "/v1/stock/%7F", "/v1/stock/%00/movements",
-          "/v1/reservations/%", "/v1/stock?=", "/v1/stock?q=%00", "/v1/stock?q=%FF",
-          "/v1/stock?%00=1", "/v1/stock?%FF=1", "/v1/stock?q=a&q=b", "/v1/audit?now=1"}) {
+    for (std::string const target : {"/v1/stock/%",
+                                     "/v1/stock/%2",
+                                     "/v1/stock/%zz",
+                                     "/v1/stock/a%",
+                                     "/v1/stock?q=%",
+                                     "/v1/stock?q=%f",
+                                     "/v1/stock?%zz=1",
+                                     "/v1/stock/%00",
+                                     "/v1/stock/a%00b",
+                                     "/v1/stock/%FF",
+                                     "/v1/stock/%C0%AF",
+                                     "/v1/stock/%ED%A0%80",
+                                     "/v1/stock/%F4%90%80%80",
+                                     "/v1/stock/%E2%82",
+                                     "/v1/stock/%0A",
+                                     "/v1/stock/%20a",
+                                     "/v1/stock/%7F",
+                                     "/v1/stock/%00/movements",
+                                     "/v1/reservations/%",
+                                     "/v1/stock?=",
+                                     "/v1/stock?q=%00",
+                                     "/v1/stock?q=%FF",
+                                     "/v1/stock?%00=1",
+                                     "/v1/stock?%FF=1",
+                                     "/v1/stock?q=a&q=b",
+                                     "/v1/audit?now=1"}) {
         CAPTURE(target);
         CHECK(verdict(front.get(target)) == "400 validation-failed");
     }
     for (std::string const target : {"/v1/stock/%00", "/v1/stock/%FF", "/v1/stock/a%00b"}) {
         CAPTURE(target);
-        auto const put = front.http().send(
-            {.method = "PUT", .target = target, .body = R"({"on_hand":1})"});
+        auto const put =
+            front.http().send({.method = "PUT", .target = target, .body = R"({"on_hand":1})"});
         CHECK(verdict(put) == "400 validation-failed");
-        auto const adjusted = front.post(target + "/adjustments", {{"delta", 1}, {"reason", "found"}});
+        auto const adjusted =
+            front.post(target + "/adjustments", {{"delta", 1}, {"reason", "found"}});
         CHECK(verdict(adjusted) == "400 validation-failed");
     }
 
     // Targets that are no path of ours, or no target at all.
     auto const& key = service.admin_key();
-    for (auto const& target :
-         {"*"s, "livez"s, "?"s, "/\xFF"s, "/v1/stock/\xC3"s, "/v1/stock/\x7F"s, "/v1/sto ck"s, ""s,
-          "ftp://127.0.0.1/livez"s, "/" + std::string(15'000, 'a'), "/v1" + std::string(7000, '/')}) {
+    for (auto const& target : {"*"s, "livez"s, "?"s, "/\xFF"s, "/v1/stock/\xC3"s, "/v1/stock/\x7F"s,
+                               "/v1/sto ck"s, ""s, "ftp://127.0.0.1/livez"s,
+                               "/" + std::string(15'000, 'a'), "/v1" + std::string(7000, '/')}) {
         CAPTURE(target);
         CHECK(is_turned_away(verdict(answer_to(service, to_bytes({.target = target}, key)))));
     }
@@ -384,8 +421,8 @@ TEST_CASE("requests sent in one go are answered one after the other, in their or
 
     std::string bytes = to_bytes({.target = "/v1/audit"}, key); // The slowest comes first.
     for (auto const& sku : skus)
-        bytes += to_bytes({.target = "/v1/stock/" + sku}, key) + to_bytes(reservation_of(sku), key) +
-                 to_bytes({.target = "/v1/stock/" + sku}, key);
+        bytes += to_bytes({.target = "/v1/stock/" + sku}, key) +
+                 to_bytes(reservation_of(sku), key) + to_bytes({.target = "/v1/stock/" + sku}, key);
     bytes += to_bytes({.target = "/nothing/here"});
     bytes += to_bytes({.target = "/livez"});
 
@@ -548,9 +585,10 @@ TEST_CASE("a client that asks for the end of the connection gets it at once")
     database const db;
     service_process const service({.database_url = db.connection_string()});
 
-    for (auto const& bytes : {to_bytes({.target = "/livez", .headers = {{"Connection", "close"}}}),
-                              to_bytes({.target = "/nowhere", .headers = {{"Connection", "close"}}}),
-                              "GET /livez HTTP/1.0\r\n\r\n"s}) {
+    for (auto const& bytes :
+         {to_bytes({.target = "/livez", .headers = {{"Connection", "close"}}}),
+          to_bytes({.target = "/nowhere", .headers = {{"Connection", "close"}}}),
+          "GET /livez HTTP/1.0\r\n\r\n"s}) {
         CAPTURE(bytes);
         raw_connection connection(service.port());
         connection.send(bytes);

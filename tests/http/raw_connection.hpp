@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TCP connection to a service for bytes that no HTTP library would send, at whatever pace a test
-// likes.
+// One TCP connection to a service for bytes that no HTTP library would send, at whatever pace a
+// test likes.
 #pragma once
 
 #include "tests/support/http_client.hpp"
@@ -13,8 +13,8 @@
 
 namespace holdfast::test {
 
-// The bytes of a request, with Host, and with Content-Length and the key where they make sense and the
-// request has none of its own.
+// The bytes of a request, with Host, and with Content-Length and the key where they make sense and
+// the request has none of its own.
 [[nodiscard]] std::string to_bytes(http_request const& request, std::string_view key = {});
 
 // For one thread at a time. Every wait ends with connection_lost after the deadline.

@@ -568,7 +568,8 @@ public:
                 for (auto const& line : r.lines)
                     held += line.at == at ? line.quantity : 0;
             stock_level seen;
-            for (auto const& each : bench.catalogue.show(bench.link, at.sku).value().levels)
+            auto const item = bench.catalogue.show(bench.link, at.sku).value();
+            for (auto const& each : item.levels)
                 if (each.location == at.location)
                     seen = each.level;
             CHECK(seen.reserved == held);

@@ -205,7 +205,8 @@ public:
     std::vector<reservation_line> lines_of(uuid const& id) override
     {
         std::vector<reservation_line> lines;
-        for (auto const& each : get(path_of(id)).at("lines"))
+        auto const shown_now = get(path_of(id));
+        for (auto const& each : shown_now.at("lines"))
             lines.push_back({.at = {sku(each.at("sku").get<std::string>()),
                                     location(each.at("location").get<std::string>())},
                              .quantity = each.at("quantity"),
@@ -226,14 +227,16 @@ public:
         if (filter.reference)
             query += "&reference=" + percent_encoded(*filter.reference);
         std::vector<uuid> ids;
-        for (auto const& each : get("/v1/reservations?" + query).at("data"))
+        auto const page = get("/v1/reservations?" + query);
+        for (auto const& each : page.at("data"))
             ids.push_back(id_in(each));
         return ids;
     }
 
     stock_level level(level_key const& at) override
     {
-        for (auto const& each : get(path_of(at.sku)).at("levels"))
+        auto const item = get(path_of(at.sku));
+        for (auto const& each : item.at("levels"))
             if (each.at("location") == at.location.str())
                 return checked(each);
         throw std::runtime_error("no level of " + at.sku.str() + " at " + at.location.str());
@@ -242,7 +245,8 @@ public:
     std::vector<movement> ledger(level_key const& at) override
     {
         std::vector<movement> here;
-        for (auto const& each : get(path_of(at.sku) + "/movements?limit=200").at("data"))
+        auto const page = get(path_of(at.sku) + "/movements?limit=200");
+        for (auto const& each : page.at("data"))
             if (each.at("location") == at.location.str())
                 here.push_back({.at = at,
                                 .kind = kind_of(each.at("kind")),
