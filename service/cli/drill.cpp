@@ -493,8 +493,10 @@ int drill_or_throw(drill_options const& options, std::ostream& out, std::ostream
     report.audit = read_audit(service);
     add_notes(options, report);
 
+    // The bodies of failures are whatever came, in whatever encoding.
     if (options.json)
-        out << to_json(options, report).dump() << '\n';
+        out << to_json(options, report).dump(-1, ' ', false, json::error_handler_t::replace)
+            << '\n';
     else
         print_text(options, report, out);
     if (!report.faults().empty())

@@ -95,16 +95,6 @@ std::vector<level_key> shelves(workbench& bench, std::vector<units> const& on_ha
     return all;
 }
 
-// Waits until somebody waits for a lock in this database.
-bool somebody_waits(sql_session& session)
-{
-    return eventually(10s, [&] {
-        return session.value("SELECT count(*) FROM pg_stat_activity"
-                             " WHERE datname = current_database() AND wait_event_type = 'Lock'") !=
-               "0";
-    });
-}
-
 // Everybody takes again and again; returns what fitted, each with the level it left.
 answers fire(crowd const& takers, strategy const& mode, units_wanted const& wanted,
              std::size_t takes_each)
@@ -380,6 +370,29 @@ TEST_CASE("a number read earlier in the transaction decides nothing")
         CHECK(which_fit(given) == "ny");
         CHECK(bench.row(at).reserved == 5);
     });
+}
+
+TEST_CASE("whoever is overtaken again and again is served in the end")
+{
+    migrated_database const place;
+    workbench bench(place);
+    for (auto const& name : modes_under_test()) {
+        CAPTURE(name);
+        auto const at = bench.item(3);
+        std::size_t conflicts = 0;
+        rival pest(place, at);
+        strategy_registry const strategies([&](std::string_view, std::size_t count) {
+            conflicts += count;
+            pest.wait_until_back();
+        });
+
+        auto const given = take(bench.link, strategies.named(name), {{at, 2}});
+
+        CHECK(which_fit(given) == "y");
+        CHECK(bench.row(at).reserved == 2);
+        // Bounded: after a few looks without a lock, the row is locked for the look.
+        CHECK(conflicts == (name == "optimistic" ? 6 : 0));
+    }
 }
 
 TEST_CASE("baskets that share items do not stand in each other's way for ever")

@@ -599,7 +599,7 @@ TEST_CASE("a long, odd path works: the socket moves to a short one and is found 
 {
     temporary_directory const place;
     auto options = in(place);
-    options.directory = place.path / std::string(90, 'x') / "my shop, \"it's\" \\ here" / "data";
+    options.directory = place.path / std::string(90, 'x') / "my shop \"it's\" \\ here" / "data";
     std::string first;
     {
         auto const cluster = embedded_cluster::start(options);
@@ -673,6 +673,17 @@ TEST_CASE("an odd path that is short enough holds its own socket")
     options.directory = place.path / "it's \"my\" \\ shop";
     auto const cluster = embedded_cluster::start(options);
     CHECK(fs::exists(options.directory / "socket/.s.PGSQL.5432"));
+    CHECK(answer(cluster.connection_string(), "SELECT 1") == "1");
+}
+
+TEST_CASE("a comma in the path, which libpq takes for a list of servers, does no harm")
+{
+    temporary_directory const place;
+    auto options = made_in(place);
+    auto const odd = place.path / "shoes, hats";
+    fs::rename(options.directory, odd);
+    options.directory = odd;
+    auto const cluster = embedded_cluster::start(options);
     CHECK(answer(cluster.connection_string(), "SELECT 1") == "1");
 }
 

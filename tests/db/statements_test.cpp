@@ -14,7 +14,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -125,19 +124,20 @@ void meet_a_duplicate(migrated_database const& place, std::string const& mode)
     CHECK(bench.row(at).reserved == 4);
 }
 
-// Conditions under which a caller of the optimistic mode gives up looking without a lock.
-void crowd(migrated_database const& place)
+// A caller of the optimistic mode who is overtaken until it locks the row for its look.
+void be_overtaken()
 {
-    workbench bench(place, {.strategy = "optimistic"});
-    auto const at = bench.item(100'000);
-    auto const answers = run_together(12, [&](std::size_t) {
-        workbench till(place, {.strategy = "optimistic"});
-        std::size_t made = 0;
-        for (int i = 0; i < 15; ++i)
-            made += till.reserve({{at, 1}}) ? 1U : 0U;
-        return made;
+    migrated_database const place;
+    workbench bench(place);
+    auto const at = bench.item(3);
+    rival pest(place, at);
+    strategy_registry const strategies(
+        [&](std::string_view, std::size_t) { pest.wait_until_back(); });
+    std::vector<units_wanted> const wanted{{at, 2}};
+    auto const given = db::transact(bench.link, [&](db::transaction& tx) {
+        return strategies.named("optimistic").take(tx, wanted);
     });
-    CHECK(std::ranges::count(answers, 15U) == 12);
+    CHECK(given.at(0).fits);
 }
 
 void look_around(workbench& bench)
@@ -228,7 +228,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
         look_around(bench);
         meet_a_duplicate(place, mode);
     }
-    crowd(place);
+    be_overtaken();
     workbench bench(place);
     keep(place, bench);
 

@@ -13,7 +13,7 @@ namespace {
 // business.
 constexpr std::array leaks{
     "sqlstate",    "error:",    "relation", "psql",        "libpq",
-    "soci",        "postgres",  "pg_",      "violates",    "constraint",
+    "soci::",      "postgres",  "pg_",      "violates",    "constraint",
     "transaction", "deadlock",  "select ",  "insert into", "update ",
     "std::",       "exception", "terminat", "socket",      "syntax error at"};
 

@@ -210,7 +210,7 @@ std::string call_reservations(checked_calls& call)
              {"returns", 1, lines_of(sku, 1)},
          })
         call(all + "/{id}/" + verb, {.method = "POST", .target = at(i) + '/' + verb, .body = body});
-    for (std::string const body :
+    for (auto const& body :
          {lines_of(sku, 100), lines_of("NEVER", 1), std::string("{}"), std::string("{")})
         call(all, {.method = "POST", .target = all, .body = body});
     call(all + "/{id}", {.target = at(0)});

@@ -14,11 +14,15 @@
 #include "tests/support/database.hpp"
 
 #include <chrono>
+#include <condition_variable>
 #include <iosfwd>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace holdfast {
@@ -106,6 +110,31 @@ struct workbench {
     sql_session sql; // for what a test does behind the service's back
 };
 
+// Somebody who changes a level again and again, each time just when another waits for it, and so
+// overtakes whoever looks first and writes later. Leaves a gap in the ledger.
+class rival {
+public:
+    // Holds the level's row when this returns.
+    rival(migrated_database const& database, level_key const& at);
+    rival(rival const&) = delete;
+    rival& operator=(rival const&) = delete;
+
+    // Returns when the rival, who had to let go, holds the row again; or at once when it has had
+    // enough.
+    void wait_until_back();
+
+private:
+    void overtake(std::stop_token const& stop);
+
+    sql_session session_;
+    level_key at_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    bool holds_row_ = false;
+    bool has_had_enough_ = false;
+    std::jthread thread_; // last: it ends before what it uses does
+};
+
 // A key nobody has used, for a request that reads like `request`.
 [[nodiscard]] request_key new_key(std::string_view request = "");
 
@@ -120,6 +149,9 @@ struct workbench {
 
 // A SKU nobody has used.
 [[nodiscard]] sku new_sku();
+
+// Waits until somebody waits for a lock in this session's database. False after a long time.
+[[nodiscard]] bool somebody_waits(sql_session& session);
 
 // The slug of a refusal with underscores, or "ok".
 template <class T>
