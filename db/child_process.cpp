@@ -3,13 +3,6 @@
 
 #include "db/child_process.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <system_error>
-
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -20,6 +13,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <system_error>
 
 namespace holdfast::db {
 

@@ -4,14 +4,14 @@
 // kernel has given to another process since is never mistaken for it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace holdfast::db {
 

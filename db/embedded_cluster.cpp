@@ -6,8 +6,16 @@
 
 #include "db/child_process.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <libpq-fe.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,15 +28,6 @@
 #include <sstream>
 #include <system_error>
 #include <thread>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace holdfast::db {
 
@@ -62,9 +61,9 @@ constexpr auto start_log_name = "postgres-start.log";
 constexpr auto lock_limit = 2s;
 
 constexpr auto initdb_limit = 180s;
-constexpr auto question_limit = 10s;    // `postgres --version` and the like
-constexpr auto statement_limit = 60s;   // making the database, on a slow disk
-constexpr auto poll_pause = 25ms;       // how soon a start or an end is noticed
+constexpr auto question_limit = 10s;  // `postgres --version` and the like
+constexpr auto statement_limit = 60s; // making the database, on a slow disk
+constexpr auto poll_pause = 25ms;     // how soon a start or an end is noticed
 constexpr auto waiting_note_every = 10s;
 
 // A server that reports progress may take this many times the start's limit to recover.
@@ -229,7 +228,7 @@ bool is_same_file(struct stat const& one, struct stat const& other)
 // ---- the server's processes
 
 struct pid_file {
-    pid_t pid = 0;      // negative: somebody works in single-user mode
+    pid_t pid = 0;        // negative: somebody works in single-user mode
     std::string status{}; // "starting", "ready", "stopping"
     std::string text{};
 };
@@ -423,10 +422,10 @@ struct place {
 
 bool is_ours(std::string const& name)
 {
-    static constexpr std::array names{
-        lock_name,      server_lock_name, cluster_name,     cluster_pointer, socket_directory_name,
-        socket_pointer, settings_name,    start_log_name,   "lost+found",    "cluster.at.new",
-        "socket.at.new", "holdfast.conf.new"};
+    static constexpr std::array names{lock_name,        server_lock_name,      cluster_name,
+                                      cluster_pointer,  socket_directory_name, socket_pointer,
+                                      settings_name,    start_log_name,        "lost+found",
+                                      "cluster.at.new", "socket.at.new",       "holdfast.conf.new"};
     return name.starts_with(unfinished_prefix) || std::ranges::find(names, name) != names.end();
 }
 
@@ -966,15 +965,13 @@ private:
 
     [[noreturn]] static void complain(std::string const& error)
     {
-        throw cluster_error(
-            fmt::format("The database started and then did not answer: {}", error));
+        throw cluster_error(fmt::format("The database started and then did not answer: {}", error));
     }
 
     void wait_for_answer(clock::time_point deadline) const
     {
         while (::PQisBusy(connection_.get())) {
-            auto const left =
-                std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now());
+            auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now());
             if (left.count() <= 0)
                 throw cluster_error("The database started and then did not answer in time.");
             pollfd watched{::PQsocket(connection_.get()), POLLIN, 0};
@@ -1077,9 +1074,7 @@ private:
     std::chrono::seconds restart_pause_ = restart_pause_first;
 };
 
-embedded_cluster::keeper::keeper(cluster_options options) : options_(std::move(options))
-{
-}
+embedded_cluster::keeper::keeper(cluster_options options) : options_(std::move(options)) {}
 
 embedded_cluster::keeper::~keeper()
 {
@@ -1242,8 +1237,8 @@ void embedded_cluster::keeper::remove_misleading_pid_file() const
         fs::remove(where_.cluster() / "postmaster.pid");
 }
 
-// The server inherits the lock and hands it on to each of its processes, so it is free when the last
-// of them is gone, whichever way they went.
+// The server inherits the lock and hands it on to each of its processes, so it is free when the
+// last of them is gone, whichever way they went.
 void embedded_cluster::keeper::launch(file_descriptor const& server_lock)
 {
     check_version(where_.cluster());
@@ -1492,9 +1487,7 @@ void embedded_cluster::keeper::stop()
 
 // ---- the public face
 
-embedded_cluster::embedded_cluster(std::unique_ptr<keeper> made) : keeper_(std::move(made))
-{
-}
+embedded_cluster::embedded_cluster(std::unique_ptr<keeper> made) : keeper_(std::move(made)) {}
 
 embedded_cluster::embedded_cluster(embedded_cluster&&) noexcept = default;
 embedded_cluster& embedded_cluster::operator=(embedded_cluster&&) noexcept = default;

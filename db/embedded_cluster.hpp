@@ -3,6 +3,8 @@
 // running while the service lives, found again after either of them was killed.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -13,8 +15,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace holdfast::db {
 

@@ -43,6 +43,13 @@ result<void> keep_sku_limits(db::transaction& tx, limit_check const& check,
 
 } // namespace
 
+void lock_customer(db::transaction& tx, limit_check const& check)
+{
+    bool const is_limited = check.open_holds_max > 0 || !limited_skus(check).empty();
+    if (check.customer && is_limited)
+        db::reservations::lock_customer(tx, idempotency::lock_number("customer", *check.customer));
+}
+
 result<void> keep_limits(db::transaction& tx, limit_check const& check)
 {
     auto const limited = limited_skus(check);
@@ -53,7 +60,7 @@ result<void> keep_limits(db::transaction& tx, limit_check const& check)
     if (!check.customer || (limited.empty() && check.open_holds_max == 0))
         return {};
 
-    db::reservations::lock_customer(tx, idempotency::lock_number("customer", *check.customer));
+    lock_customer(tx, check);
     if (check.open_holds_max > 0 &&
         db::reservations::open_holds(tx, *check.customer) >= check.open_holds_max)
         return refusal{.code = errc::customer_limit,

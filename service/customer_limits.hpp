@@ -28,7 +28,11 @@ struct limit_check {
     units open_holds_max = 0; // 0 = no cap
 };
 
-// Locks the customer until the transaction ends when there is a limit to keep, then counts.
+// Locks the customer until the transaction ends, if there is a limit to keep. In the global order of
+// locks a customer comes after reservations and before levels.
+void lock_customer(db::transaction&, limit_check const&);
+
+// Locks the customer, unless that was done, then counts.
 // Refusals: validation_failed (a limited SKU without a customer), customer_limit.
 [[nodiscard]] result<void> keep_limits(db::transaction&, limit_check const&);
 

@@ -55,9 +55,14 @@ public:
         if (seen.is_key_of_another_kind)
             return idempotency::key_reused();
         HOLDFAST_TRY_VOID(check_known(seen));
-        HOLDFAST_TRY_VOID(release_superseded());
+        HOLDFAST_TRY(auto const superseded, lock_superseded());
         HOLDFAST_TRY_VOID(check_on_sale(seen));
-        HOLDFAST_TRY_VOID(keep_limits(tx_, limits(seen)));
+        auto const limits = limits_of(seen);
+        if (superseded) {
+            lock_customer(tx_, limits);
+            release(*superseded);
+        }
+        HOLDFAST_TRY_VOID(keep_limits(tx_, limits));
         if (!cmd_.supersedes && is_clearly_short(seen))
             return short_of_units();
         auto made = insert();
@@ -104,22 +109,27 @@ private:
         return {};
     }
 
-    // Puts the units of the superseded hold back before anything is taken, with every level of both
-    // reservations locked in order first.
-    result<void> release_superseded()
+    // Locks the hold to be superseded. Nothing when there is none, or it is over without a sale.
+    result<std::optional<db::reservations::found>> lock_superseded()
     {
         if (!cmd_.supersedes)
-            return {};
-        auto const found = db::reservations::lock(tx_, *cmd_.supersedes);
+            return std::optional<db::reservations::found>();
+        auto found = db::reservations::lock(tx_, *cmd_.supersedes);
         if (!found)
             return unknown_reservation(*cmd_.supersedes);
-        auto const& old = found->reservation;
-        if (old.state == reservation_state::confirmed)
+        if (found->reservation.state == reservation_state::confirmed)
             return refusal{.code = errc::already_confirmed,
                            .detail = "The reservation to be superseded is confirmed."};
-        if (old.state != reservation_state::held)
-            return {};
-        auto const kind = found->is_due ? movement_kind::expired : movement_kind::released;
+        if (found->reservation.state != reservation_state::held)
+            return std::optional<db::reservations::found>();
+        return found;
+    }
+
+    // Puts the superseded hold's units back before anything is taken, with every level of both
+    // reservations locked in order first.
+    void release(db::reservations::found const& superseded)
+    {
+        auto const& old = superseded.reservation;
         std::vector<level_key> keys;
         for (auto const& line : old.lines)
             keys.push_back(line.at);
@@ -127,16 +137,18 @@ private:
             keys.push_back(line.at);
         ledger old_book(tx_);
         old_book.lock(keys);
-        put_back(old_book, old, kind, {.actor = cmd_.actor});
+        put_back(old_book, old,
+                 superseded.is_due ? movement_kind::expired : movement_kind::released,
+                 {.actor = cmd_.actor});
         old_book.write();
         released_ = old_book.movements();
-        db::reservations::close(
-            tx_, std::vector{old.id},
-            found->is_due ? reservation_state::expired : reservation_state::released, id_);
-        return {};
+        db::reservations::close(tx_, std::vector{old.id},
+                                superseded.is_due ? reservation_state::expired
+                                                  : reservation_state::released,
+                                id_);
     }
 
-    limit_check limits(view const& seen) const
+    limit_check limits_of(view const& seen) const
     {
         limit_check check{.customer = cmd_.customer,
                           .lines = cmd_.lines,

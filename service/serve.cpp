@@ -146,23 +146,12 @@ void watch_retries(metrics& m)
     });
 }
 
-void report_first_uses()
-{
-    auto const* const file = std::getenv("HOLDFAST_SQL_COVERAGE");
-    if (!file)
-        return;
-    db::on_first_use([path = std::string(file)](std::string_view name) {
-        std::ofstream(path, std::ios::app) << std::string(name) + "\n";
-    });
-}
-
 } // namespace
 
 int serve(serve_options const& options)
 {
     auto const& settings = options.settings;
     stop_signals const signals;
-    report_first_uses();
     log::info("service.starting", {{"version", version}});
 
     metrics counted{version};

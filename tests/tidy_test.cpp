@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The house rules that a machine can check, checked on every file of the source tree: layers, sizes,
-// licences, and nothing left lying about.
+// The house rules that a machine can check, checked on every file of the source tree: layers,
+// sizes, licences, and nothing left lying about.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -238,8 +238,8 @@ std::vector<inclusion> inclusions_of(source const& file)
 // commands of the binary are made of stands above all of them.
 std::string layer_of(std::string const& path)
 {
-    for (auto const* command : {"service/main.", "service/serve.", "service/keeper.",
-                                "service/doctor."})
+    for (auto const* command :
+         {"service/main.", "service/serve.", "service/keeper.", "service/doctor."})
         if (path.starts_with(command))
             return "program";
     for (auto const* layer : {"service/http", "service/workers", "service/cli"})
@@ -326,7 +326,8 @@ findings dangling_includes(source const& file)
 
 findings unguarded_headers(source const& file)
 {
-    if (extension_of(file.path) != ".hpp" || file.text.find("\n#pragma once\n") != std::string::npos)
+    if (extension_of(file.path) != ".hpp" ||
+        file.text.find("\n#pragma once\n") != std::string::npos)
         return {};
     return {{file.path, 1, "has no #pragma once"}};
 }
@@ -468,7 +469,8 @@ TEST_CASE("the checks themselves see what they are there for")
     CHECK(leftover_markers(named("a.cpp", "mkdtemp(XXXXXX) AUTODOC\n")).empty());
 
     CHECK(missing_licence(named("a.cpp", "int x;\n")).size() == 1);
-    CHECK(missing_licence(named("a", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")).empty());
+    CHECK(
+        missing_licence(named("a", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")).empty());
 
     CHECK(untidy_white_space(named("a.cpp", "int x; \n\tint y;\n\n")).size() == 3);
     CHECK(unguarded_headers(named("a.hpp", "int x;\n")).size() == 1);
@@ -511,7 +513,8 @@ TEST_CASE("an arrow that points up is seen wherever it starts")
         CHECK(broken_arrows(file).empty() == each.is_allowed);
     }
     CHECK(strange_libraries(named("stock/a.cpp", "#include <soci/soci.h>\n")).size() == 1);
-    CHECK(strange_libraries(named("service/a.cpp", "#include <boost/beast/http.hpp>\n")).size() == 1);
+    CHECK(strange_libraries(named("service/a.cpp", "#include <boost/beast/http.hpp>\n")).size() ==
+          1);
     CHECK(strange_libraries(named("db/a.cpp", "#include <nlohmann/json.hpp>\n")).size() == 1);
     CHECK(strange_libraries(named("db/a.cpp", "#include <soci/soci.h>\n")).empty());
 }

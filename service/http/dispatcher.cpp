@@ -7,6 +7,7 @@
 #include "service/log.hpp"
 #include "service/overload.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace holdfast::http {
@@ -81,6 +82,17 @@ std::optional<std::string_view> bearer_key(request const& r)
         !equal_ignoring_case(field->substr(0, scheme.size()), scheme))
         return std::nullopt;
     return field->substr(scheme.size());
+}
+
+// A reply may have the field already, as with two rate limits: then the values form one list.
+void add_header(reply& r, std::pair<std::string, std::string> const& field)
+{
+    auto const present = std::ranges::find(r.headers, field.first,
+                                           &std::pair<std::string, std::string>::first);
+    if (present == r.headers.end())
+        r.headers.push_back(field);
+    else
+        present->second = field.second + ", " + present->second;
 }
 
 } // namespace
@@ -250,7 +262,8 @@ reply dispatcher::answer_fault(std::exception_ptr thrown, exchange const& x)
 
 void dispatcher::finish(exchange const& x, reply& r)
 {
-    r.headers.insert(r.headers.end(), x.headers.begin(), x.headers.end());
+    for (auto const& field : x.headers)
+        add_header(r, field);
     auto const took = std::chrono::steady_clock::now() - x.began;
     if (x.counted_as)
         x.counted_as->answered(r.status, took);

@@ -55,6 +55,15 @@ void copy_head(session::parser::value_type const& message, request& into)
         into.headers.emplace_back(lower(field.name_string()), std::string(field.value()));
 }
 
+// A reply to HEAD has the header of the answer to GET and no body (RFC 9110, section 9.3.2).
+void set_body(response& out, std::string body, bool is_head)
+{
+    auto const length = body.size();
+    if (!is_head)
+        out.body() = std::move(body);
+    out.content_length(length);
+}
+
 response to_response(exchange const& x, reply r, unsigned version)
 {
     response out(static_cast<bhttp::status>(r.status), version);
@@ -64,7 +73,7 @@ response to_response(exchange const& x, reply r, unsigned version)
     out.set("X-Content-Type-Options", "nosniff");
     for (auto const& [name, value] : r.headers)
         out.set(name, value);
-    out.body() = std::move(r.body);
+    set_body(out, std::move(r.body), x.request.method == "HEAD");
     return out;
 }
 
@@ -205,7 +214,6 @@ asio::awaitable<session::after_answer> session::serve_one()
     bool const stays = is_whole && incoming.get().keep_alive() && !is_draining();
     auto out = to_response(x, std::move(*answer), incoming.get().version() == 10 ? 10 : 11);
     out.keep_alive(stays);
-    out.prepare_payload();
     stream_.expires_after(write_time);
     co_await bhttp::async_write(stream_, out, asio::redirect_error(asio::use_awaitable, ec));
     if (!ec && !is_whole)
@@ -231,9 +239,13 @@ asio::awaitable<void> session::run()
 {
     beast::error_code ec;
     stream_.socket().set_option(asio::ip::tcp::no_delay(true), ec);
-    auto next = after_answer::keep_alive;
-    while (next == after_answer::keep_alive && co_await wait_for_request())
+    // Not `while (… && co_await …)`: g++ 12 awaits there even when the left side is false.
+    for (auto next = after_answer::keep_alive; next == after_answer::keep_alive;) {
+        bool const has_request = co_await wait_for_request();
+        if (!has_request)
+            break;
         next = co_await serve_one();
+    }
     stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ec);
     stream_.socket().close(ec);
 }

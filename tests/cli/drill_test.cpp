@@ -26,8 +26,7 @@ TEST_CASE("of fifty thousand who want ten thousand units, ten thousand get one")
             .arguments = {"drill", "--url", service.url(), "--key", service.admin_key(), "--sku",
                           sku, "--requests", "50000", "--clients", "200", "--json"},
             .deadline = std::chrono::seconds(540)});
-        CAPTURE(drill.err);
-        REQUIRE(drill.status == 0);
+        REQUIRE_MESSAGE(drill.status == 0, drill.err);
         auto const verdict = json::parse(drill.out);
         MESSAGE(strategy << ": " << verdict.at("rps").dump() << " requests a second, p99 "
                          << verdict.at("p99_ms").dump() << " ms");

@@ -6,7 +6,13 @@
 #include "db/embedded_cluster.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <libpq-fe.h>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -25,13 +31,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <fcntl.h>
-#include <linux/capability.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace {
 
@@ -102,9 +101,8 @@ cluster_options made_in(temporary_directory const& place)
     if (auto const options = in(pattern); !fs::exists(options.directory))
         embedded_cluster::start(options).stop();
     auto const options = in(place);
-    auto const copied = db::run({.program = "/bin/cp",
-                                 .arguments = {"-a", in(pattern).directory, options.directory}},
-                                60s);
+    auto const copied = db::run(
+        {.program = "/bin/cp", .arguments = {"-a", in(pattern).directory, options.directory}}, 60s);
     if (!copied.has_succeeded())
         throw std::runtime_error(copied.output);
     return options;
@@ -658,7 +656,8 @@ TEST_CASE("a server that somebody started by hand is left alone")
     auto const pid_file = options.directory / "cluster/postmaster.pid";
     REQUIRE(comes_true([&] { return has(text_of(pid_file), "ready"); }));
 
-    CHECK(has(refusal_of(options), "was started by hand (process " + std::to_string(by_hand.pid())));
+    CHECK(
+        has(refusal_of(options), "was started by hand (process " + std::to_string(by_hand.pid())));
     CHECK(by_hand.is_alive());
     by_hand.send(SIGINT);
     REQUIRE(by_hand.wait_until(std::chrono::steady_clock::now() + 30s));

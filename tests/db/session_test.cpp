@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection to PostgreSQL: what it carries unharmed, and what it says when something is wrong.
-#include "db/session.hpp"
-
 #include "db/link.hpp"
+#include "db/session.hpp"
 #include "db/transaction.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/run_together.hpp"
@@ -36,10 +35,8 @@ constexpr db::statement<cardinality::one, 1> setting{
     "test.setting", "SELECT current_setting(:name)", {"name"}};
 constexpr db::statement<cardinality::exec, 1> put{
     "test.put", "INSERT INTO shelf (id) VALUES (:id::bigint)", {"id"}};
-constexpr db::statement<cardinality::exec, 0> touch{
-    "test.touch", "UPDATE shelf SET id = id", {}};
-constexpr db::statement<cardinality::one, 0> count{
-    "test.count", "SELECT count(*) FROM shelf", {}};
+constexpr db::statement<cardinality::exec, 0> touch{"test.touch", "UPDATE shelf SET id = id", {}};
+constexpr db::statement<cardinality::one, 0> count{"test.count", "SELECT count(*) FROM shelf", {}};
 constexpr db::statement<cardinality::exec, 0> broken{
     "test.broken", "SELECT nonsense FROM shelf", {}};
 constexpr db::statement<cardinality::maybe, 1> find{
@@ -187,8 +184,8 @@ TEST_CASE("numbers, flags, ids, instants and bytes come back as they went")
         row.number = number;
         row.flag = !row.flag;
         row.at = timestamp(std::chrono::microseconds(number == 0 ? 0 : 1'709'210'096'789'012));
-        CHECK((tx.one<typed_row>(echo, row.number, row.flag, row.id, row.at, row.bytes,
-                                 row.nothing, row.some) == row));
+        CHECK((tx.one<typed_row>(echo, row.number, row.flag, row.id, row.at, row.bytes, row.nothing,
+                                 row.some) == row));
     }
 }
 
@@ -333,7 +330,8 @@ TEST_CASE("a statement that takes too long is ended by the server, and the sessi
     options.statement_timeout = 100ms;
     db::session session(options);
     auto const began = std::chrono::steady_clock::now();
-    auto const late = fault_in([&] { db::transaction(session, db::scope::single).exec(nap, "20"); });
+    auto const late =
+        fault_in([&] { db::transaction(session, db::scope::single).exec(nap, "20"); });
     CHECK(late.kind() == fault::statement_timeout);
     CHECK(late.sqlstate() == "57014");
     CHECK(std::chrono::steady_clock::now() - began < 10s);
@@ -370,8 +368,8 @@ TEST_CASE("a killed backend is a lost connection, and the link makes a new one")
     db::session& session = link.session();
     kill(s, before);
 
-    auto const lost =
-        fault_in([&] { (void)db::transaction(session, db::scope::single).one<std::int64_t>(count); });
+    auto const lost = fault_in(
+        [&] { (void)db::transaction(session, db::scope::single).one<std::int64_t>(count); });
     CHECK(lost.kind() == fault::connection_lost);
     CHECK_FALSE(session.is_usable());
 
@@ -434,9 +432,8 @@ TEST_CASE("a connection cut in the middle of an answer is lost, not misread")
         CAPTURE(bytes);
         (void)link.session();
         gate.cut_after_bytes(bytes);
-        auto const lost = fault_in([&] {
-            (void)db::transaction(link.session(), db::scope::single).many<text_row>(much);
-        });
+        auto const lost = fault_in(
+            [&] { (void)db::transaction(link.session(), db::scope::single).many<text_row>(much); });
         CHECK(lost.kind() == fault::connection_lost);
         gate.open();
         CHECK(db::transaction(link.session(), db::scope::single).many<text_row>(much).size() ==

@@ -9,6 +9,7 @@
 #include "service/readiness.hpp"
 #include "sql/all.hpp"
 #include "tests/support/run_together.hpp"
+#include "tests/support/tcp_gate.hpp"
 #include "tests/support/workbench.hpp"
 
 #include <doctest/doctest.h>
@@ -81,8 +82,7 @@ void trade(workbench& bench)
     CHECK(word_of(bench.reserve({{at, 5}}, {.customer = "c"})) == "customer_limit");
     CHECK(word_of(bench.reservations.extend(bench.link, first->value.id,
                                             std::chrono::seconds(60))) == "ok");
-    auto const second =
-        bench.reserve({{at, 4}}, {.customer = "c", .supersedes = first->value.id});
+    auto const second = bench.reserve({{at, 4}}, {.customer = "c", .supersedes = first->value.id});
     REQUIRE(word_of(second) == "ok");
     bench.let_lapse(second->value.id);
     auto const third = bench.reserve({{at, 8}}, {.customer = "d"});
@@ -99,13 +99,12 @@ void trade(workbench& bench)
     loss.allow_short = true;
     CHECK(bench.adjustments.adjust(bench.link, loss)->value.holds.size() == 1);
 
-    CHECK(word_of(bench.reservations.confirm(bench.link, {.id = third->value.id,
-                                                          .actor = "x",
-                                                          .lines = {{{at, 5}}}})) == "ok");
-    CHECK(word_of(bench.reservations.give_back(bench.link, {.key = new_key(),
-                                                            .id = third->value.id,
-                                                            .actor = "x",
-                                                            .lines = {{at, 1}}})) == "ok");
+    CHECK(word_of(bench.reservations.confirm(
+              bench.link, {.id = third->value.id, .actor = "x", .lines = {{{at, 5}}}})) == "ok");
+    CHECK(word_of(bench.reservations.give_back(
+              bench.link,
+              {.key = new_key(), .id = third->value.id, .actor = "x", .lines = {{at, 1}}})) ==
+          "ok");
     CHECK(word_of(bench.reservations.release(bench.link, second->value.id, "x")) == "ok");
 }
 
@@ -124,20 +123,24 @@ void meet_a_duplicate(migrated_database const& place, std::string const& mode)
     CHECK(bench.row(at).reserved == 4);
 }
 
-// A caller of the optimistic mode who is overtaken until it locks the row for its look.
-void be_overtaken()
+// A caller of the optimistic mode whom others overtake until it locks the row for its look.
+void be_overtaken(migrated_database const& place, workbench& bench)
 {
-    migrated_database const place;
-    workbench bench(place);
     auto const at = bench.item(3);
-    rival pest(place, at);
-    strategy_registry const strategies(
-        [&](std::string_view, std::size_t) { pest.wait_until_back(); });
+    auto rival = place.session();
+    tcp_gate gate(place.connection_string());
+    gate.before_each_message([&] {
+        rival.run("UPDATE stock_level SET version = version + 1 WHERE (sku, location) IN"
+                  " (SELECT sku, location FROM stock_level WHERE sku = $1 FOR UPDATE SKIP LOCKED)",
+                  {at.sku.str()});
+    });
+    db::link link({.connection = gate.connection_string()});
     std::vector<units_wanted> const wanted{{at, 2}};
-    auto const given = db::transact(bench.link, [&](db::transaction& tx) {
-        return strategies.named("optimistic").take(tx, wanted);
+    auto const given = db::transact(link, [&](db::transaction& tx) {
+        return bench.strategies.named("optimistic").take(tx, wanted);
     });
     CHECK(given.at(0).fits);
+    CHECK(bench.row(at).reserved == 2);
 }
 
 void look_around(workbench& bench)
@@ -228,9 +231,9 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
         look_around(bench);
         meet_a_duplicate(place, mode);
     }
-    be_overtaken();
     workbench bench(place);
     keep(place, bench);
+    be_overtaken(place, bench);
 
     std::string unused;
     for (auto const& statement : sql::all)

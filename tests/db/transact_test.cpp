@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transactions that are run again: after deadlocks, after lost connections, and after commits whose
 // answer never came. However a line breaks, what was asked for is done once.
-#include "db/transact.hpp"
-
 #include "db/levels.hpp"
+#include "db/transact.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/tcp_gate.hpp"
@@ -55,7 +54,10 @@ public:
     }
     reasons(reasons const&) = delete;
     reasons& operator=(reasons const&) = delete;
-    ~reasons() { db::on_retry([](std::string_view) {}); }
+    ~reasons()
+    {
+        db::on_retry([](std::string_view) {});
+    }
 
     // Called after each reason. Set it before anything is run.
     void then(std::function<void(std::string_view)> f) { then_ = std::move(f); }
@@ -109,10 +111,7 @@ enum class mishap { before, after };
 
 // A workbench behind a gate, and one beside it that sees what is really there.
 struct shop_behind_a_gate {
-    shop_behind_a_gate()
-    {
-        (void)far.link.session();
-    }
+    shop_behind_a_gate() { (void)far.link.session(); }
 
     void arm(mishap how)
     {
@@ -247,8 +246,8 @@ TEST_CASE("what will not get better by trying again is not tried again")
 {
     shelf const s;
     db::link link({.connection = s.place.connection_string()});
-    for (auto const kind : {fault::constraint, fault::lock_timeout, fault::statement_timeout,
-                            fault::other}) {
+    for (auto const kind :
+         {fault::constraint, fault::lock_timeout, fault::statement_timeout, fault::other}) {
         int tries = 0;
         auto const thrown = fault_in([&] {
             db::transact(link, [&](db::transaction&) -> int {
@@ -333,10 +332,12 @@ TEST_CASE("a reservation whose commit was never answered is found, not made twic
             auto const there = shop.near.reservations.show(shop.near.link, made->value.id);
             REQUIRE(word_of(there) == "ok");
             CHECK(there->state == made->value.state);
-            CHECK(shop.near.reservations.list(shop.near.link,
-                                              {.state = {}, .sku = at.sku, .customer = {},
-                                               .reference = {}, .before = {}})
-                      .size() == 1);
+            CHECK(
+                shop.near.reservations
+                    .list(
+                        shop.near.link,
+                        {.state = {}, .sku = at.sku, .customer = {}, .reference = {}, .before = {}})
+                    .size() == 1);
             auto const left = shop.near.row(at);
             CHECK(left.available() == 3);
             CHECK(left.on_hand == (at_once ? 3 : 5));
@@ -397,7 +398,8 @@ TEST_CASE("returns and corrections over a line that breaks at the commit happen 
     CHECK(shop.near.audit_findings() == "");
 }
 
-TEST_CASE("when nobody can know whether it happened, that is the answer, and the same key finds out")
+TEST_CASE(
+    "when nobody can know whether it happened, that is the answer, and the same key finds out")
 {
     shop_behind_a_gate shop;
     for (auto const how : {mishap::before, mishap::after}) {

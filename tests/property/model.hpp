@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shop expects of its stock, kept in memory in the plainest way: no locks, no ledger, no time but
-// for holds that have lapsed. Random tests compare the use cases with it.
+// What a shop expects of its stock, kept in memory in the plainest way: no locks, no ledger, no
+// time but for holds that have lapsed. Random tests compare the use cases with it.
 #pragma once
 
 #include "service/adjustments.hpp"
@@ -33,10 +33,7 @@ public:
     };
 
     // Open holds a customer may have at once; 0 = any number.
-    explicit model(units open_holds_max)
-        : open_holds_max_(open_holds_max)
-    {
-    }
+    explicit model(units open_holds_max) : open_holds_max_(open_holds_max) {}
 
     // What the use cases have to answer to a request that is no replay.
     [[nodiscard]] words judge(reserve_command const&) const;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random days in a shop. One clerk alone: every answer and every number is what the model says. Several
-// at once: every promise holds and every unit is accounted for. HOLDFAST_SEED repeats a run,
-// HOLDFAST_MODEL_STEPS makes it longer.
-#include "tests/property/model.hpp"
-
+// Random days in a shop. One clerk alone: every answer and every number is what the model says.
+// Several at once: every promise holds and every unit is accounted for. HOLDFAST_SEED repeats a
+// run, HOLDFAST_MODEL_STEPS makes it longer.
 #include "db/error.hpp"
+#include "tests/property/model.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/shop.hpp"
 #include "tests/support/workbench.hpp"
@@ -38,10 +37,7 @@ std::size_t steps_wanted()
 
 class dice {
 public:
-    explicit dice(std::uint64_t start)
-        : engine_(start)
-    {
-    }
+    explicit dice(std::uint64_t start) : engine_(start) {}
 
     // 0 … n - 1
     std::size_t pick(std::size_t n)
@@ -92,8 +88,8 @@ struct imagination {
     {
         std::vector<line_request> lines;
         for (auto n = luck.between(1, 3); n > 0; --n)
-            lines.push_back({some_level(), luck.chance(5) ? luck.between(10, 100)
-                                                          : luck.between(1, 5)});
+            lines.push_back(
+                {some_level(), luck.chance(5) ? luck.between(10, 100) : luck.between(1, 5)});
         return merged(std::move(lines));
     }
 
@@ -160,9 +156,8 @@ std::string shown(stock_level const& l)
 class trial {
 public:
     trial(migrated_database const& place, std::string const& mode, std::uint64_t start)
-        : bench_(place, {.strategy = mode, .open_holds_per_customer = open_holds_max})
-        , luck_(start)
-        , ideas_{luck_, {}, {}}
+        : bench_(place, {.strategy = mode, .open_holds_per_customer = open_holds_max}),
+          luck_(start), ideas_{luck_, {}, {}}
     {
         for (std::size_t i = 0; i < item_count; ++i)
             add_item();
@@ -176,10 +171,10 @@ public:
             action act;
         };
         static std::vector<weighted> const actions{
-            {30, &trial::reserve},       {4, &trial::repeat_reserve}, {16, &trial::confirm},
-            {9, &trial::release},        {5, &trial::extend},         {8, &trial::lapse},
-            {8, &trial::give_back},      {2, &trial::repeat_return},  {10, &trial::adjust},
-            {2, &trial::repeat_adjust},  {4, &trial::change_rules},   {2, &trial::list},
+            {30, &trial::reserve},      {4, &trial::repeat_reserve}, {16, &trial::confirm},
+            {9, &trial::release},       {5, &trial::extend},         {8, &trial::lapse},
+            {8, &trial::give_back},     {2, &trial::repeat_return},  {10, &trial::adjust},
+            {2, &trial::repeat_adjust}, {4, &trial::change_rules},   {2, &trial::list},
             {1, &trial::reuse_keys}};
         int sum = 0;
         for (auto const& each : actions)
@@ -235,8 +230,7 @@ private:
         REQUIRE(seen.has_value() == (found != model_.holds().end()));
         if (!seen)
             return;
-        REQUIRE(shown(seen->state, seen->lines) ==
-                shown(found->second.state, found->second.lines));
+        REQUIRE(shown(seen->state, seen->lines) == shown(found->second.state, found->second.lines));
         for (auto const& line : found->second.lines)
             check_level(line.at);
     }
@@ -503,10 +497,18 @@ private:
 // Refusals that several clerks at once may meet. Whatever else comes is a fault.
 bool is_fair(std::string_view word)
 {
-    static std::vector<std::string_view> const fair{
-        "ok",           "insufficient_stock", "customer_limit",     "already_confirmed",
-        "already_released", "reservation_expired", "unknown_sku",   "unknown_reservation",
-        "validation_failed", "would_go_negative",  "would_be_short", "precondition_failed"};
+    static std::vector<std::string_view> const fair{"ok",
+                                                    "insufficient_stock",
+                                                    "customer_limit",
+                                                    "already_confirmed",
+                                                    "already_released",
+                                                    "reservation_expired",
+                                                    "unknown_sku",
+                                                    "unknown_reservation",
+                                                    "validation_failed",
+                                                    "would_go_negative",
+                                                    "would_be_short",
+                                                    "precondition_failed"};
     return std::ranges::find(fair, word) != fair.end();
 }
 
@@ -514,9 +516,7 @@ bool is_fair(std::string_view word)
 class crowd {
 public:
     crowd(migrated_database const& place, std::string mode, std::uint64_t start)
-        : place_(place)
-        , mode_(std::move(mode))
-        , start_(start)
+        : place_(place), mode_(std::move(mode)), start_(start)
     {
         workbench bench(place_);
         for (std::size_t i = 0; i < item_count; ++i) {
@@ -558,13 +558,13 @@ public:
         REQUIRE(bench.audit_findings() == "");
         for (auto const& at : levels_) {
             units held = 0;
-            for (auto const& r : bench.reservations.list(bench.link, {.state =
-                                                                          reservation_state::held,
-                                                                      .sku = at.sku,
-                                                                      .customer = {},
-                                                                      .reference = {},
-                                                                      .before = {},
-                                                                      .limit = 100'000}))
+            for (auto const& r :
+                 bench.reservations.list(bench.link, {.state = reservation_state::held,
+                                                     .sku = at.sku,
+                                                     .customer = {},
+                                                     .reference = {},
+                                                     .before = {},
+                                                     .limit = 100'000}))
                 for (auto const& line : r.lines)
                     held += line.at == at ? line.quantity : 0;
             stock_level seen;
@@ -587,11 +587,10 @@ private:
         case 2:
         case 3: return reserve(bench, ideas.some_reserve());
         case 4: return word_of(bench.reservations.confirm(bench.link, ideas.some_confirm()));
-        case 5:
-            return word_of(bench.reservations.release(bench.link, ideas.some_id(), "clerk"));
+        case 5: return word_of(bench.reservations.release(bench.link, ideas.some_id(), "clerk"));
         case 6:
-            return word_of(bench.reservations.extend(bench.link, ideas.some_id(),
-                                                     std::chrono::minutes(5)));
+            return word_of(
+                bench.reservations.extend(bench.link, ideas.some_id(), std::chrono::minutes(5)));
         case 7:
             return word_of(bench.reservations.give_back(
                 bench.link, {.key = new_key(),

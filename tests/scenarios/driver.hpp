@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to play a scenario: the use cases in this process, and HTTP against the real binary. Both
-// answer in the words of the scenarios.
+// The ways to play a scenario: the use cases in this process, and HTTP against the real binary.
+// Both answer in the words of the scenarios.
 #pragma once
 
 #include "service/adjustments.hpp"
@@ -19,9 +19,9 @@ namespace holdfast::test {
 // "held", "confirmed again" (a replay), or a refusal's code with underscores.
 struct reply {
     std::string word;
-    std::optional<uuid> id = {};          // of the reservation
-    std::vector<shortfall> items = {};    // of a refusal
-    std::vector<uuid> concerned = {};     // holds that an adjustment left short
+    std::optional<uuid> id = {};       // of the reservation
+    std::vector<shortfall> items = {}; // of a refusal
+    std::vector<uuid> concerned = {};  // holds that an adjustment left short
 };
 
 // Lines of commands come as the scenario has them: neither sorted nor summed.

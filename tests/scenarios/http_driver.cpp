@@ -122,20 +122,17 @@ bool is_replay(http_response const& answer)
 class http_driver final : public driver {
 public:
     http_driver()
-        : service_({.database_url = database_.connection_string(),
-                    .environment = strategy_setting()})
-        , http_(service_.port(), service_.admin_key())
-        , bench_(database_)
-    {
-    }
+        : service_(
+              {.database_url = database_.connection_string(), .environment = strategy_setting()}),
+          http_(service_.port(), service_.admin_key()), bench_(database_)
+    {}
 
     std::string name() const override { return "HTTP"; }
 
     reply put(put_item_command const& command) override
     {
-        auto const answer = http_.send({.method = "PUT",
-                                        .target = path_of(command.sku),
-                                        .body = to_json(command).dump()});
+        auto const answer = http_.send(
+            {.method = "PUT", .target = path_of(command.sku), .body = to_json(command).dump()});
         if (answer.status != 200 && answer.status != 201)
             return refused(answer);
         return {.word = "ok"};
@@ -248,12 +245,12 @@ public:
         auto const page = get(path_of(at.sku) + "/movements?limit=200");
         for (auto const& each : page.at("data"))
             if (each.at("location") == at.location.str())
-                here.push_back({.at = at,
-                                .kind = kind_of(each.at("kind")),
-                                .on_hand_delta = each.at("on_hand_delta"),
-                                .reserved_delta = each.at("reserved_delta"),
-                                .after = {each.at("on_hand"), each.at("reserved"),
-                                          each.at("version")}});
+                here.push_back(
+                    {.at = at,
+                     .kind = kind_of(each.at("kind")),
+                     .on_hand_delta = each.at("on_hand_delta"),
+                     .reserved_delta = each.at("reserved_delta"),
+                     .after = {each.at("on_hand"), each.at("reserved"), each.at("version")}});
         std::ranges::reverse(here);
         return here;
     }
@@ -274,7 +271,10 @@ private:
         return {{"HOLDFAST_STRATEGY", modes.size() == 1 ? modes[0] : "conditional_update"}};
     }
 
-    static std::string path_of(sku const& item) { return "/v1/stock/" + percent_encoded(item.str()); }
+    static std::string path_of(sku const& item)
+    {
+        return "/v1/stock/" + percent_encoded(item.str());
+    }
     static std::string path_of(uuid const& id) { return "/v1/reservations/" + id.str(); }
 
     static movement_kind kind_of(std::string const& name)

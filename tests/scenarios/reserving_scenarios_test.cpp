@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stories of taking units: baskets, locations, sale windows, limits, replaced holds, keys sent twice.
+// Stories of taking units: baskets, locations, sale windows, limits, replaced holds, keys sent
+// twice.
 #include "tests/scenarios/scenario.hpp"
 
 #include <doctest/doctest.h>

@@ -58,10 +58,22 @@ struct verb_form {
 };
 
 constexpr std::array<verb_form, 16> forms{{
-    {"receive", 2, 3}, {"set", 3, 3},    {"reserve", 3, 3}, {"confirm", 2, 3},
-    {"release", 2, 2}, {"extend", 3, 3}, {"return", 3, 3},  {"adjust", 3, 3},
-    {"count", 3, 3},   {"expire", 1, 1}, {"show", 2, 2},    {"lines", 2, 9},
-    {"find", 2, 2},    {"level", 2, 6},  {"ledger", 2, 2},  {"audit", 0, 0},
+    {"receive", 2, 3},
+    {"set", 3, 3},
+    {"reserve", 3, 3},
+    {"confirm", 2, 3},
+    {"release", 2, 2},
+    {"extend", 3, 3},
+    {"return", 3, 3},
+    {"adjust", 3, 3},
+    {"count", 3, 3},
+    {"expire", 1, 1},
+    {"show", 2, 2},
+    {"lines", 2, 9},
+    {"find", 2, 2},
+    {"level", 2, 6},
+    {"ledger", 2, 2},
+    {"audit", 0, 0},
 }};
 
 // Part of a column, such as "A 7" or "no restock": its words.
@@ -103,10 +115,7 @@ timestamp from_now(std::string const& seconds)
 // Plays one table on one driver. Names of the table become names nobody else has.
 class story {
 public:
-    explicit story(driver& d)
-        : driver_(d)
-    {
-    }
+    explicit story(driver& d) : driver_(d) {}
 
     // What came of a step, in the words the table expects it in.
     struct outcome {
@@ -425,10 +434,7 @@ private:
         return holds_.try_emplace(name, uuid::make_v7()).first->second;
     }
 
-    void name_hold(std::string const& name, uuid const& id)
-    {
-        holds_[name] = id;
-    }
+    void name_hold(std::string const& name, uuid const& id) { holds_[name] = id; }
 
     // Of several names, which replays lead to, the first.
     std::string name_of(uuid const& id) const

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenarios: tables that tell a story of stock, one step a line, with the expected answer in the last
-// column. Columns are parted by two or more spaces, # begins a comment.
+// Scenarios: tables that tell a story of stock, one step a line, with the expected answer in the
+// last column. Columns are parted by two or more spaces, # begins a comment.
 //
 //   receive  A        10                              units arrive; a new item is put on sale
 //   set      A        limit 2, paused          ok     settings, see settings in scenario.cpp

@@ -77,7 +77,7 @@ TEST_CASE("a count is believed, and who is concerned is listed")
         level    A                             on_hand 3  reserved 0  short 0
         count    A   3                         counted
         reserve  r3  A 3                       held
-        ledger   A                             received reserved reserved counted confirmed released counted reserved
+        ledger   A         received reserved reserved counted confirmed released counted reserved
     )");
 }
 
@@ -206,7 +206,8 @@ TEST_CASE("a table that says something else is not played")
         CAPTURE(table);
         CHECK_THROWS_AS((void)parse_scenario(table), std::invalid_argument);
     }
-    auto const steps = parse_scenario("\n  receive   A   10   # ten\n  level  A  on_hand 10  short 0\n");
+    auto const steps =
+        parse_scenario("\n  receive   A   10   # ten\n  level  A  on_hand 10  short 0\n");
     REQUIRE(steps.size() == 2);
     CHECK(steps[0].line == 2);
     CHECK(steps[0].verb == "receive");

@@ -41,11 +41,9 @@ std::string text_of(std::vector<line_request> const& lines)
 class use_case_driver final : public driver {
 public:
     use_case_driver(std::shared_ptr<migrated_database const> database, std::string mode)
-        : database_(std::move(database))
-        , mode_(std::move(mode))
-        , bench_(*database_, {.strategy = mode_})
-    {
-    }
+        : database_(std::move(database)), mode_(std::move(mode)),
+          bench_(*database_, {.strategy = mode_})
+    {}
 
     std::string name() const override { return "the use cases with " + mode_; }
 
@@ -79,18 +77,17 @@ public:
     {
         auto sorted = command;
         sorted.lines = merged(command.lines);
-        sorted.key = key_for(command.key.key,
-                             "reserve\n" + command.customer.value_or("") + '\n' +
-                                 command.reference.value_or("") + '\n' +
-                                 std::to_string(command.ttl.count()) +
-                                 (command.confirm_at_once ? "\nconfirm\n" : "\n") +
-                                 (command.supersedes ? command.supersedes->str() : "") + '\n' +
-                                 text_of(command.lines));
+        sorted.key =
+            key_for(command.key.key, "reserve\n" + command.customer.value_or("") + '\n' +
+                                         command.reference.value_or("") + '\n' +
+                                         std::to_string(command.ttl.count()) +
+                                         (command.confirm_at_once ? "\nconfirm\n" : "\n") +
+                                         (command.supersedes ? command.supersedes->str() : "") +
+                                         '\n' + text_of(command.lines));
         auto const answer = bench_.reservations.reserve(bench_.link, sorted);
         if (!answer)
             return refused(answer);
-        return {.word = with_replay(std::string(to_string(answer->value.state)),
-                                    answer->is_replay),
+        return {.word = with_replay(std::string(to_string(answer->value.state)), answer->is_replay),
                 .id = answer->value.id};
     }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/tcp_gate.hpp"
 
-#include <libpq-fe.h>
-
 #include <arpa/inet.h>
+#include <libpq-fe.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -38,14 +37,8 @@ constexpr auto look_every = 20ms;
 
 class descriptor {
 public:
-    explicit descriptor(int number) noexcept
-        : number_(number)
-    {
-    }
-    descriptor(descriptor&& other) noexcept
-        : number_(std::exchange(other.number_, -1))
-    {
-    }
+    explicit descriptor(int number) noexcept : number_(number) {}
+    descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
     descriptor(descriptor const&) = delete;
     descriptor& operator=(descriptor const&) = delete;
     descriptor& operator=(descriptor&&) = delete;
@@ -138,9 +131,7 @@ enum class trap { none, before, after, bytes };
 } // namespace
 
 struct tcp_gate::impl {
-    explicit impl(std::string path)
-        : server_path(std::move(path))
-        , entrance(listen_on_loopback())
+    explicit impl(std::string path) : server_path(std::move(path)), entrance(listen_on_loopback())
     {
         doorman = std::jthread([this](std::stop_token const& stop) { let_in(stop); });
     }
@@ -205,6 +196,8 @@ struct tcp_gate::impl {
         case trap::bytes:
         case trap::none: break;
         }
+        if (meanwhile)
+            meanwhile();
         return write_all(both.server, said);
     }
 
@@ -266,6 +259,7 @@ struct tcp_gate::impl {
     std::string trap_text;
     std::uint64_t bytes_left = 0;
     std::atomic<int> cut_count{0};
+    std::function<void()> meanwhile;
     std::jthread doorman; // last: it ends before what it uses does
 };
 
@@ -273,7 +267,8 @@ tcp_gate::tcp_gate(std::string const& connection_string)
     : impl_(std::make_unique<impl>(socket_path_of(connection_string)))
 {
     // Of a keyword given twice, libpq takes the last.
-    connection_string_ = connection_string + " host=127.0.0.1 sslmode=disable gssencmode=disable port=" +
+    connection_string_ = connection_string +
+                         " host=127.0.0.1 sslmode=disable gssencmode=disable port=" +
                          std::to_string(impl_->entrance.port);
 }
 
@@ -302,6 +297,11 @@ void tcp_gate::cut_after(std::string_view text)
 void tcp_gate::cut_after_bytes(std::uint64_t bytes)
 {
     impl_->set(mode::open, trap::bytes, {}, bytes);
+}
+
+void tcp_gate::before_each_message(std::function<void()> f)
+{
+    impl_->meanwhile = std::move(f);
 }
 
 void tcp_gate::shut()

@@ -3,8 +3,8 @@
 // network that fails at the worst moment, as often as a test likes.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +41,10 @@ public:
 
     // Breaks a connection once the server has said this many bytes more on it.
     void cut_after_bytes(std::uint64_t bytes);
+
+    // Calls `f` before each message of a client is passed on, for what others do in between. Set it
+    // before anything is carried.
+    void before_each_message(std::function<void()> f);
 
     // Breaks every connection and hangs up on new ones.
     void shut();

@@ -31,9 +31,6 @@ namespace {
 constexpr auto actor = "clerk";
 constexpr std::int64_t api_key_id = 1;
 
-constexpr auto waiting_count = "SELECT count(*) FROM pg_stat_activity"
-                               " WHERE datname = current_database() AND wait_event_type = 'Lock'";
-
 // The database all others are copied from. PostgreSQL copies one that nobody else is connected to,
 // so whoever copies it connects to it.
 database const& pattern()
@@ -108,15 +105,13 @@ workbench::workbench(migrated_database const& database, workbench_options const&
       strategies([this](std::string_view strategy, std::size_t conflicts) {
           counters.strategy_conflicts(strategy, conflicts);
       }),
-      counters("test"),
-      reservations(strategies,
-                   {.default_strategy = options.strategy,
-                    .open_holds_per_customer = options.open_holds_per_customer},
-                   counters),
+      counters("test"), reservations(strategies,
+                                     {.default_strategy = options.strategy,
+                                      .open_holds_per_customer = options.open_holds_per_customer},
+                                     counters),
       catalogue(options.strategy, strategies.names()), adjustments(counters), imports(counters),
       sql(database.connection_string())
-{
-}
+{}
 
 level_key workbench::item(units on_hand)
 {
@@ -184,51 +179,13 @@ std::string workbench::audit_findings()
     return text;
 }
 
-rival::rival(migrated_database const& database, level_key const& at)
-    : session_(database.connection_string()), at_(at),
-      thread_([this](std::stop_token const& stop) { overtake(stop); })
-{
-    wait_until_back();
-}
-
-void rival::wait_until_back()
-{
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return holds_row_ || has_had_enough_; });
-}
-
-void rival::overtake(std::stop_token const& stop)
-{
-    constexpr int times = 9; // more than anybody bears before locking the row
-    for (int i = 0; i < times && !stop.stop_requested(); ++i) {
-        session_.run("BEGIN");
-        session_.run("UPDATE stock_level SET version = version + 1"
-                     " WHERE sku = $1 AND location = $2",
-                     {at_.sku.str(), at_.location.str()});
-        {
-            std::scoped_lock const lock(mutex_);
-            holds_row_ = true;
-        }
-        changed_.notify_all();
-        while (!stop.stop_requested() && session_.value(waiting_count) == "0")
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        {
-            std::scoped_lock const lock(mutex_);
-            holds_row_ = false;
-        }
-        session_.run("COMMIT");
-    }
-    {
-        std::scoped_lock const lock(mutex_);
-        has_had_enough_ = true;
-    }
-    changed_.notify_all();
-}
-
 bool somebody_waits(sql_session& session)
 {
-    return eventually(std::chrono::seconds(20),
-                      [&] { return session.value(waiting_count) != "0"; });
+    return eventually(std::chrono::seconds(20), [&] {
+        return session.value("SELECT count(*) FROM pg_stat_activity"
+                             " WHERE datname = current_database() AND wait_event_type = 'Lock'") !=
+               "0";
+    });
 }
 
 request_key key_for(std::string text, std::string_view request)

@@ -14,15 +14,11 @@
 #include "tests/support/database.hpp"
 
 #include <chrono>
-#include <condition_variable>
 #include <iosfwd>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace holdfast {
@@ -108,31 +104,6 @@ struct workbench {
     holdfast::adjustments adjustments;
     holdfast::imports imports;
     sql_session sql; // for what a test does behind the service's back
-};
-
-// Somebody who changes a level again and again, each time just when another waits for it, and so
-// overtakes whoever looks first and writes later. Leaves a gap in the ledger.
-class rival {
-public:
-    // Holds the level's row when this returns.
-    rival(migrated_database const& database, level_key const& at);
-    rival(rival const&) = delete;
-    rival& operator=(rival const&) = delete;
-
-    // Returns when the rival, who had to let go, holds the row again; or at once when it has had
-    // enough.
-    void wait_until_back();
-
-private:
-    void overtake(std::stop_token const& stop);
-
-    sql_session session_;
-    level_key at_;
-    std::mutex mutex_;
-    std::condition_variable_any changed_;
-    bool holds_row_ = false;
-    bool has_had_enough_ = false;
-    std::jthread thread_; // last: it ends before what it uses does
 };
 
 // A key nobody has used, for a request that reads like `request`.

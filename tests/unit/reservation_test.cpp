@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values a reservation is made of, and the words of the API for refusals and states.
-#include "stock/reservation.hpp"
-
 #include "stock/errc.hpp"
 #include "stock/movement.hpp"
+#include "stock/reservation.hpp"
 #include "stock/result.hpp"
 #include "stock/stock_level.hpp"
 
@@ -58,7 +57,8 @@ TEST_CASE("the same item twice in a basket is summed, and lines are put in the o
     CHECK(shown(merged({line("B", 1), line("A", 2), line("B", 3)})) == "A@mainx2 B@mainx4");
     CHECK(shown(merged({line("A", 1, "shop"), line("A", 1), line("A", 1, "shop")})) ==
           "A@mainx1 A@shopx2");
-    CHECK(shown(merged({line("b", 1), line("a", 1), line("B", 1)})) == "B@mainx1 a@mainx1 b@mainx1");
+    CHECK(shown(merged({line("b", 1), line("a", 1), line("B", 1)})) ==
+          "B@mainx1 a@mainx1 b@mainx1");
 }
 
 TEST_CASE("a hundred of the largest lines of one item still add up")
@@ -98,7 +98,8 @@ TEST_CASE("every refusal has a slug and a title of its own")
         slugs.insert(slug(code));
         titles.insert(title(code));
         CHECK(slug(code) != "internal");
-        CHECK(slug(code).find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos);
+        CHECK(slug(code).find_first_not_of("abcdefghijklmnopqrstuvwxyz-") ==
+              std::string_view::npos);
         CHECK_FALSE(title(code).empty());
     }
     CHECK(slugs.size() == errc_count);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ids of reservations: unique, sortable by their time, and written in one way only.
 #include "stock/uuid.hpp"
-
 #include "tests/support/run_together.hpp"
 
 #include <doctest/doctest.h>
