@@ -28,8 +28,8 @@ struct limit_check {
     units open_holds_max = 0; // 0 = no cap
 };
 
-// Locks the customer until the transaction ends, if there is a limit to keep. In the global order of
-// locks a customer comes after reservations and before levels.
+// Locks the customer until the transaction ends, if there is a limit to keep. In the global order
+// of locks a customer comes after reservations and before levels.
 void lock_customer(db::transaction&, limit_check const&);
 
 // Locks the customer, unless that was done, then counts.

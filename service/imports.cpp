@@ -56,7 +56,7 @@ public:
     [[nodiscard]] refusal to_refusal() &&
     {
         return {.code = errc::validation_failed,
-                .detail = fmt::format("{} faults in the file; nothing was imported.", count_),
+                .detail = fmt::format("Faults in the file: {}. Nothing was imported.", count_),
                 .errors = std::move(errors_)};
     }
 

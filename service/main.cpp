@@ -185,22 +185,25 @@ private:
         import_.url = default_url;
         add_server_options(command, import_.url, import_.key);
         command.add_option("FILE", import_.file, "The file, or - for standard input")->required();
-        static std::map<std::string, cli::import_mode> const modes{
-            {"set", cli::import_mode::set},
-            {"add", cli::import_mode::add},
-            {"count", cli::import_mode::count}};
         command
-            .add_option("--mode", import_.mode,
+            .add_option("--mode", import_mode_,
                         "set creates items and sets on hand, add adds, "
                         "count records a stocktake")
             ->required()
-            ->transform(CLI::CheckedTransformer(modes));
+            ->check(CLI::IsMember({"set", "add", "count"}));
         command.add_flag("--dry-run", import_.dry_run, "Only show what would change");
         command.add_option("--key-for-retry", import_.key_for_retry,
                            "The Idempotency-Key to send instead of one of its own");
         command.add_flag("--again", import_.again, "Add the same file once more");
         command.add_flag("--json", import_.json, "Print JSON");
-        on(command, [this] { return cli::import_file(import_, std::cout, std::cerr); });
+        on(command, [this] {
+            static std::map<std::string, cli::import_mode> const modes{
+                {"set", cli::import_mode::set},
+                {"add", cli::import_mode::add},
+                {"count", cli::import_mode::count}};
+            import_.mode = modes.at(import_mode_);
+            return cli::import_file(import_, std::cout, std::cerr);
+        });
     }
 
     void add_export()
@@ -236,6 +239,7 @@ private:
     cli::import_options import_;
     cli::export_options export_;
     std::string health_url_;
+    std::string import_mode_;
     std::string role_name_;
     std::string key_name_;
     std::int64_t key_id_ = 0;
@@ -252,6 +256,9 @@ int main(int count, char** arguments)
     CLI11_PARSE(app, count, arguments);
     try {
         return all.run();
+    } catch (db::error const& e) {
+        std::cerr << "holdfast: " << e.what() << "\nholdfast doctor says what is wrong with it.\n";
+        return 1;
     } catch (std::exception const& e) {
         std::cerr << "holdfast: " << e.what() << '\n';
         return 1;

@@ -142,10 +142,9 @@ private:
                  {.actor = cmd_.actor});
         old_book.write();
         released_ = old_book.movements();
-        db::reservations::close(tx_, std::vector{old.id},
-                                superseded.is_due ? reservation_state::expired
-                                                  : reservation_state::released,
-                                id_);
+        db::reservations::close(
+            tx_, std::vector{old.id},
+            superseded.is_due ? reservation_state::expired : reservation_state::released, id_);
     }
 
     limit_check limits_of(view const& seen) const

@@ -87,8 +87,8 @@ std::optional<std::string_view> bearer_key(request const& r)
 // A reply may have the field already, as with two rate limits: then the values form one list.
 void add_header(reply& r, std::pair<std::string, std::string> const& field)
 {
-    auto const present = std::ranges::find(r.headers, field.first,
-                                           &std::pair<std::string, std::string>::first);
+    auto const present =
+        std::ranges::find(r.headers, field.first, &std::pair<std::string, std::string>::first);
     if (present == r.headers.end())
         r.headers.push_back(field);
     else

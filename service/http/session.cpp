@@ -164,6 +164,12 @@ asio::awaitable<std::optional<reply>> session::read_head_of(exchange& x, parser&
     if (ec)
         co_return answer_to(ec, x);
     copy_head(incoming.get(), x.request);
+    // RFC 9112, section 3.2: a request of HTTP/1.1 names its host, once.
+    auto const& head = incoming.get();
+    if (head.version() >= 11 && head.count(bhttp::field::host) != 1)
+        co_return problem(refusal{.code = errc::validation_failed,
+                                  .detail = "An HTTP/1.1 request has exactly one Host header."},
+                          x.request);
     auto refused = co_await dispatcher_.admit(x);
     auto const length = incoming.content_length();
     if (!refused && length && *length > x.matched->body_max)
