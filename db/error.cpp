@@ -13,7 +13,10 @@ fault fault_of(std::string_view sqlstate) noexcept
         return fault::lock_timeout;
     if (sqlstate == "57014")
         return fault::statement_timeout;
-    if (sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate == "25P03")
+    // 25006: the server became a read-only standby. 0A000: a prepared plan no longer fits the
+    // schema. Like a lost connection, a new session mends both.
+    if (sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate == "25P03" ||
+        sqlstate == "25006" || sqlstate == "0A000")
         return fault::connection_lost;
     if (sqlstate.starts_with("23"))
         return fault::constraint;

@@ -118,6 +118,24 @@ std::optional<found> with_lines(transaction& tx, std::optional<reservation_row> 
     return with_lines(tx, std::move(rows)).front();
 }
 
+// Ids and lines of these held reservations, by id.
+std::vector<reservation> holds_of(transaction& tx, std::vector<uuid> const& ids)
+{
+    if (ids.empty())
+        return {};
+    std::map<uuid, reservation> by_id;
+    for (auto& l : tx.many<line_row>(sql::reservations::lines, ids)) {
+        auto& r = by_id[l.reservation_id];
+        r.id = l.reservation_id;
+        r.lines.push_back({.at = {sku(std::move(l.sku)), location(std::move(l.location))},
+                           .quantity = l.quantity});
+    }
+    std::vector<reservation> all;
+    for (auto& [id, r] : by_id)
+        all.push_back(std::move(r));
+    return all;
+}
+
 uuid after_all_ids()
 {
     return *uuid::parse("ffffffff-ffff-ffff-ffff-ffffffffffff");
@@ -200,20 +218,14 @@ std::vector<reservation> lock_due(transaction& tx, std::span<level_key const> ke
         skus.push_back(k.sku.str());
         locations.push_back(k.location.str());
     }
-    std::map<uuid, reservation> due;
-    auto const ids = tx.many<uuid>(sql::reservations::lock_due, skus, locations, holds_max);
-    if (ids.empty())
-        return {};
-    for (auto& l : tx.many<line_row>(sql::reservations::lines, ids)) {
-        auto& r = due[l.reservation_id];
-        r.id = l.reservation_id;
-        r.lines.push_back({.at = {sku(std::move(l.sku)), location(std::move(l.location))},
-                           .quantity = l.quantity});
-    }
-    std::vector<reservation> all;
-    for (auto& [id, r] : due)
-        all.push_back(std::move(r));
-    return all;
+    return holds_of(tx, tx.many<uuid>(sql::reservations::lock_due, skus, locations, holds_max));
+}
+
+std::vector<reservation> lock_due_of_customer(transaction& tx, std::string const& customer,
+                                              std::size_t holds_max)
+{
+    return holds_of(tx,
+                    tx.many<uuid>(sql::reservations::lock_due_of_customer, customer, holds_max));
 }
 
 timestamp confirm(transaction& tx, reservation const& r)
@@ -255,9 +267,10 @@ std::int64_t open_holds(transaction& tx, std::string const& customer)
 }
 
 std::vector<sku_units> units_of_customer(transaction& tx, std::string const& customer,
-                                         std::vector<std::string> const& skus)
+                                         std::vector<std::string> const& skus,
+                                         std::optional<uuid> const& apart_from)
 {
-    return tx.many<sku_units>(sql::reservations::units_of_customer, customer, skus);
+    return tx.many<sku_units>(sql::reservations::units_of_customer, customer, skus, apart_from);
 }
 
 std::vector<hold_on_level> holds_on(transaction& tx, level_key const& at, std::size_t limit)

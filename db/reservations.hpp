@@ -102,9 +102,15 @@ struct sku_units {
     units count = 0;
 };
 
-// Units the customer holds or has confirmed and not brought back, by SKU.
+// Units the customer holds or has confirmed and not brought back, by SKU; due holds count until
+// they are expired. One reservation may be left out.
 [[nodiscard]] std::vector<sku_units> units_of_customer(transaction&, std::string const& customer,
-                                                       std::vector<std::string> const& skus);
+                                                       std::vector<std::string> const& skus,
+                                                       std::optional<uuid> const& apart_from);
+
+// Locks the customer's due holds and reads them. Waits for locked rows.
+[[nodiscard]] std::vector<holdfast::reservation>
+lock_due_of_customer(transaction&, std::string const& customer, std::size_t holds_max);
 
 struct hold_on_level {
     uuid reservation_id;

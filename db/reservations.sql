@@ -149,20 +149,35 @@ SELECT r.id
 -- name: lock_customer(lock_number) :exec
 SELECT pg_advisory_xact_lock(:lock_number::bigint);
 
+-- Counts due holds too, until somebody has expired them under their locks: a confirmation that
+-- began in time may still be under way.
 -- name: open_holds(customer) :one
 SELECT count(*)
   FROM reservation
- WHERE customer = :customer AND state = 'held' AND expires_at > now();
+ WHERE customer = :customer AND state = 'held';
 
--- name: units_of_customer(customer, skus) :many
+-- name: units_of_customer(customer, skus, apart_from) :many
 SELECT l.sku,
        sum(CASE WHEN r.state = 'confirmed' THEN l.confirmed - l.restocked
-                WHEN r.state = 'held' AND r.expires_at > now() THEN l.quantity
+                WHEN r.state = 'held' THEN l.quantity
                 ELSE 0 END)::bigint
   FROM reservation r
   JOIN reservation_line l ON l.reservation_id = r.id
  WHERE r.customer = :customer AND l.sku = ANY (:skus::text[])
+   AND r.id IS DISTINCT FROM :apart_from::uuid
  GROUP BY l.sku;
+
+-- name: lock_due_of_customer(customer, holds_max) :many
+SELECT id
+  FROM reservation
+ WHERE id IN (SELECT d.id
+                FROM reservation d
+               WHERE d.customer = :customer AND d.state = 'held' AND d.expires_at <= now()
+               ORDER BY d.id
+               LIMIT :holds_max::bigint)
+   AND state = 'held' AND expires_at <= now()
+ ORDER BY id
+   FOR UPDATE;
 
 -- name: holds_on(sku, location, row_count) :many
 SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference

@@ -30,7 +30,8 @@ result<void> keep_sku_limits(db::transaction& tx, limit_check const& check,
     for (auto const& [sku, limit] : limited)
         skus.push_back(sku);
     std::map<std::string, units> had;
-    for (auto const& used : db::reservations::units_of_customer(tx, *check.customer, skus))
+    for (auto const& used :
+         db::reservations::units_of_customer(tx, *check.customer, skus, check.apart_from))
         had[used.sku] = used.count;
     for (auto const& [sku, limit] : limited)
         if (had[sku] + wanted[sku] > limit)
@@ -50,13 +51,19 @@ void lock_customer(db::transaction& tx, limit_check const& check)
         db::reservations::lock_customer(tx, idempotency::lock_number("customer", *check.customer));
 }
 
-result<void> keep_limits(db::transaction& tx, limit_check const& check)
+result<void> require_customer(limit_check const& check)
 {
     auto const limited = limited_skus(check);
     if (!limited.empty() && !check.customer)
         return refusal{.code = errc::validation_failed,
                        .detail = "An item with a limit per customer needs to know the customer.",
                        .errors = {{"/customer", "is required for " + limited.begin()->first}}};
+    return {};
+}
+
+result<void> keep_limits(db::transaction& tx, limit_check const& check)
+{
+    auto const limited = limited_skus(check);
     if (!check.customer || (limited.empty() && check.open_holds_max == 0))
         return {};
 

@@ -25,15 +25,19 @@ struct limit_check {
     std::optional<std::string> customer;
     std::span<line_request const> lines; // sorted
     std::vector<sku_limit> limits;
-    units open_holds_max = 0; // 0 = no cap
+    units open_holds_max = 0;            // 0 = no cap
+    std::optional<uuid> apart_from = {}; // a reservation that does not count
 };
 
 // Locks the customer until the transaction ends, if there is a limit to keep. In the global order
 // of locks a customer comes after reservations and before levels.
 void lock_customer(db::transaction&, limit_check const&);
 
-// Locks the customer, unless that was done, then counts.
-// Refusals: validation_failed (a limited SKU without a customer), customer_limit.
+// Refusals: validation_failed (a limited SKU without a customer).
+[[nodiscard]] result<void> require_customer(limit_check const&);
+
+// Locks the customer, unless that was done, then counts. Due holds count until they are expired, so
+// whoever is refused expires the customer's and asks once more. Refusals: customer_limit.
 [[nodiscard]] result<void> keep_limits(db::transaction&, limit_check const&);
 
 } // namespace holdfast

@@ -6,12 +6,16 @@
 
 namespace holdfast {
 
-std::size_t expire_due(db::link& link, std::span<level_key const> keys, metrics& m)
+namespace {
+
+// Expires what `lock_due(transaction&)` locks, in one transaction.
+template <class LockDue>
+std::size_t expire(db::link& link, metrics& m, LockDue const& lock_due)
 {
     std::vector<movement> moved;
     auto const expired = db::transact(link, [&](db::transaction& tx) -> std::size_t {
         moved.clear();
-        auto const due = db::reservations::lock_due(tx, keys, expiry_batch_max);
+        std::vector<reservation> const due = lock_due(tx);
         if (due.empty())
             return 0;
         std::vector<uuid> ids;
@@ -33,6 +37,22 @@ std::size_t expire_due(db::link& link, std::span<level_key const> keys, metrics&
     count(m, moved);
     m.holds_reclaimed(expired);
     return expired;
+}
+
+} // namespace
+
+std::size_t expire_due(db::link& link, std::span<level_key const> keys, metrics& m)
+{
+    return expire(link, m, [&](db::transaction& tx) {
+        return db::reservations::lock_due(tx, keys, expiry_batch_max);
+    });
+}
+
+std::size_t expire_due_of(db::link& link, std::string const& customer, metrics& m)
+{
+    return expire(link, m, [&](db::transaction& tx) {
+        return db::reservations::lock_due_of_customer(tx, customer, expiry_batch_max);
+    });
 }
 
 void put_back(ledger& book, reservation const& r, movement_kind kind, attribution const& by)

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 namespace holdfast {
 
@@ -20,6 +21,9 @@ inline constexpr std::size_t expiry_batch_max = 500;
 // Expires due holds on these levels, the longest due first, in one transaction of its own. Returns
 // how many; 0 when there are none left.
 std::size_t expire_due(db::link&, std::span<level_key const>, metrics&);
+
+// The same for the due holds of one customer, whatever they hold.
+std::size_t expire_due_of(db::link&, std::string const& customer, metrics&);
 
 // Notes in the ledger that a locked reservation's held units go back.
 void put_back(ledger&, reservation const&, movement_kind, attribution const& by);

@@ -55,16 +55,18 @@ public:
         if (seen.is_key_of_another_kind)
             return idempotency::key_reused();
         HOLDFAST_TRY_VOID(check_known(seen));
+        auto const limits = limits_of(seen);
+        HOLDFAST_TRY_VOID(require_customer(limits));
         HOLDFAST_TRY(auto const superseded, lock_superseded());
         HOLDFAST_TRY_VOID(check_on_sale(seen));
-        auto const limits = limits_of(seen);
         if (superseded) {
             lock_customer(tx_, limits);
             release(*superseded);
         }
-        HOLDFAST_TRY_VOID(keep_limits(tx_, limits));
+        if (auto kept = keep_limits(tx_, limits); !kept)
+            return refuse_unless_done(std::move(kept).error());
         if (!cmd_.supersedes && is_clearly_short(seen))
-            return short_of_units();
+            return refuse_unless_done({.code = errc::insufficient_stock});
         auto made = insert();
         auto const levels = take(seen);
         if (!levels)
@@ -168,12 +170,12 @@ private:
     }
 
     // A duplicate may have committed between our look and our lock of the key: then what it took is
-    // ours, and no shortage.
-    result<outcome<reservation>> short_of_units()
+    // ours, and no reason to refuse.
+    result<outcome<reservation>> refuse_unless_done(refusal why)
     {
         if (auto const earlier = db::reservations::find_key(tx_, key_))
             return replay(tx_, *earlier, cmd_.key);
-        return refusal{.code = errc::insufficient_stock};
+        return why;
     }
 
     std::string_view strategy_of(db::reservations::prospect const& p) const
@@ -263,7 +265,10 @@ result<outcome<reservation>> reservations::reserve(db::link& link, reserve_comma
                 count(metrics_, moved);
                 return answer;
             }
-            if (answer.error().code != errc::insufficient_stock)
+            auto const refused = answer.error().code;
+            if (refused == errc::customer_limit && expire_due_of(link, *cmd.customer, metrics_) > 0)
+                continue;
+            if (refused != errc::insufficient_stock)
                 return answer;
             auto items = make_room(link, cmd.lines, cmd.supersedes, metrics_);
             if (!items.empty())

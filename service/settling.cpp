@@ -37,6 +37,16 @@ std::vector<line_request> wanted_by(reservation const& r)
     return lines;
 }
 
+// What is to be confirmed, without the lines of which nothing is.
+std::vector<line_request> confirmed_by(reservation const& r)
+{
+    std::vector<line_request> lines;
+    for (auto const& line : r.lines)
+        if (line.confirmed > 0)
+            lines.push_back({line.at, line.confirmed});
+    return lines;
+}
+
 refusal already_confirmed()
 {
     return {.code = errc::already_confirmed,
@@ -81,10 +91,19 @@ result<void> choose_confirmed(reservation& r, confirm_command const& cmd)
     return {};
 }
 
+// How much of each line stands in its level as reserved: the whole line of a hold, or only what is
+// to be confirmed, when an expired hold has just taken that again.
+enum class holding { whole_lines, confirmed_units };
+
+struct settlement {
+    holding held = holding::whole_lines;
+    attribution by;
+};
+
 // Deducts what is confirmed and puts the rest back. A level that a count left short may not have
 // the units any more: then nothing is confirmed.
 result<void> settle_confirmed(db::transaction& tx, ledger& book, reservation& r,
-                              attribution const& by)
+                              settlement const& how)
 {
     std::vector<shortfall> gone;
     for (auto const& line : r.lines)
@@ -94,52 +113,56 @@ result<void> settle_confirmed(db::transaction& tx, ledger& book, reservation& r,
         return refusal{.code = errc::insufficient_stock,
                        .detail = "A count found fewer units than were promised.",
                        .items = std::move(gone)};
-    for (auto const& line : r.lines)
-        book.move(line.at,
-                  {.kind = line.confirmed > 0 ? movement_kind::confirmed : movement_kind::released,
-                   .on_hand_delta = -line.confirmed,
-                   .reserved_delta = -line.quantity,
-                   .reservation_id = r.id,
-                   .by = by});
+    for (auto const& line : r.lines) {
+        auto const reserved = how.held == holding::whole_lines ? line.quantity : line.confirmed;
+        if (reserved > 0)
+            book.move(line.at, {.kind = line.confirmed > 0 ? movement_kind::confirmed
+                                                           : movement_kind::released,
+                                .on_hand_delta = -line.confirmed,
+                                .reserved_delta = -reserved,
+                                .reservation_id = r.id,
+                                .by = how.by});
+    }
     book.write();
     r.state = reservation_state::confirmed;
     r.settled_at = db::reservations::confirm(tx, r);
     return {};
 }
 
-refusal expired(db::transaction& tx, reservation const& r)
+refusal expired(db::transaction& tx, std::span<line_request const> wanted)
 {
     return {.code = errc::reservation_expired,
             .detail = "The hold has expired; its units are free for others.",
-            .items = availability_of(tx, wanted_by(r))};
+            .items = availability_of(tx, wanted)};
 }
 
 // The customer's limits hold for units taken again as they do for new ones.
 result<void> keep_limits_again(db::transaction& tx, reservation const& r,
                                std::span<line_request const> lines)
 {
-    limit_check check{.customer = r.customer, .lines = lines, .limits = {}};
+    limit_check check{.customer = r.customer, .lines = lines, .limits = {}, .apart_from = r.id};
     std::vector<std::string> skus;
-    for (auto const& line : r.lines)
+    for (auto const& line : lines)
         skus.push_back(line.at.sku.str());
     for (auto const& item : db::items::by_skus(tx, skus))
         check.limits.push_back({item.sku, item.max_per_customer});
+    HOLDFAST_TRY_VOID(require_customer(check));
     return keep_limits(tx, check);
 }
 
-// Takes the units of an expired hold again, all or none, under the levels' locks.
+// Takes what is to be confirmed of an expired hold again, all or none, under the levels' locks.
 result<void> take_again(db::transaction& tx, ledger& book, db::reservations::found const& found,
                         attribution const& by)
 {
     auto const& r = found.reservation;
-    auto const lines = wanted_by(r);
+    auto const lines = confirmed_by(r);
     HOLDFAST_TRY_VOID(keep_limits_again(tx, r, lines));
     book.lock(keys_of(r));
     if (r.state == reservation_state::held)
         put_back(book, r, movement_kind::expired, {.actor = "holdfast"});
     for (auto const& line : lines)
         if (!book.has(line.at) || book.level(line.at).available() < line.quantity)
-            return expired(tx, r);
+            return expired(tx, lines);
     for (auto const& line : lines)
         book.move(line.at, {.kind = movement_kind::reserved,
                             .reserved_delta = line.quantity,
@@ -161,15 +184,25 @@ result<reservation> try_confirm(db::transaction& tx, ledger& book, confirm_comma
     attribution const by{.actor = cmd.actor};
     bool const is_expired = r.state == reservation_state::expired || found->is_due;
     if (is_expired && cmd.if_expired == if_expired::refuse)
-        return expired(tx, r);
+        return expired(tx, wanted_by(r));
+    HOLDFAST_TRY_VOID(choose_confirmed(r, cmd));
     if (is_expired) {
         HOLDFAST_TRY_VOID(take_again(tx, book, *found, by));
     } else {
         book.lock(keys_of(r));
     }
-    HOLDFAST_TRY_VOID(choose_confirmed(r, cmd));
-    HOLDFAST_TRY_VOID(settle_confirmed(tx, book, r, by));
+    auto const held = is_expired ? holding::confirmed_units : holding::whole_lines;
+    HOLDFAST_TRY_VOID(settle_confirmed(tx, book, r, {held, by}));
     return r;
+}
+
+std::size_t expire_due_of_same_customer(db::link& link, uuid const& id, metrics& m)
+{
+    auto const found = db::read(link, db::scope::snapshot, [&](db::transaction& tx) {
+        return db::reservations::by_id(tx, id);
+    });
+    auto const customer = found ? found->reservation.customer : std::nullopt;
+    return customer ? expire_due_of(link, *customer, m) : 0;
 }
 
 bool are_all_enough(std::span<shortfall const> items)
@@ -285,6 +318,9 @@ result<reservation> reservations::confirm(db::link& link, confirm_command const&
         auto answer = settle(link, metrics_, [&](db::transaction& tx, ledger& book) {
             return try_confirm(tx, book, cmd);
         });
+        if (!answer && answer.error().code == errc::customer_limit &&
+            expire_due_of_same_customer(link, cmd.id, metrics_) > 0)
+            continue;
         bool const may_take_again = !answer && cmd.if_expired == if_expired::reserve_again &&
                                     answer.error().code == errc::reservation_expired;
         if (!may_take_again || !are_all_enough(answer.error().items))
@@ -319,7 +355,7 @@ result<reservation> reservations::extend(db::link& link, uuid const& id,
         if (r.state == reservation_state::released)
             return already_released();
         if (r.state == reservation_state::expired || found->is_due)
-            return expired(tx, r);
+            return expired(tx, wanted_by(r));
         r.expires_at = db::reservations::extend(tx, id, ttl);
         return r;
     });

@@ -241,8 +241,7 @@ void write(json_writer& out, reservation const& r)
     out.member("confirmed_at", when(reservation_state::confirmed, r.settled_at));
     out.member("released_at", when(reservation_state::released, r.settled_at));
     // A hold whose time has passed is expired from that moment, swept or not.
-    out.member("expired_at",
-               when(reservation_state::expired, r.settled_at ? r.settled_at : r.expires_at));
+    out.member("expired_at", when(reservation_state::expired, r.expires_at));
     out.member("supersedes", r.supersedes);
     out.member("superseded_by", r.superseded_by);
     out.key("metadata");

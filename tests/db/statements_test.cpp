@@ -85,6 +85,13 @@ void trade(workbench& bench)
     auto const second = bench.reserve({{at, 4}}, {.customer = "c", .supersedes = first->value.id});
     REQUIRE(word_of(second) == "ok");
     bench.let_lapse(second->value.id);
+    // The customer's own lapsed hold does not stand in the way of the limit.
+    auto const again = bench.reserve({{at, 8}}, {.customer = "c"});
+    REQUIRE(word_of(again) == "ok");
+    CHECK(word_of(bench.reservations.release(bench.link, again->value.id, "x")) == "ok");
+    auto const lapsed = bench.reserve({{at, 4}}, {.customer = "c"});
+    REQUIRE(word_of(lapsed) == "ok");
+    bench.let_lapse(lapsed->value.id);
     auto const third = bench.reserve({{at, 8}}, {.customer = "d"});
     REQUIRE(word_of(third) == "ok");
     CHECK(word_of(bench.reserve({{at, 8}}, {.customer = "e"})) == "insufficient_stock");

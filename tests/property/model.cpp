@@ -102,6 +102,9 @@ words model::judge(reserve_command const& c) const
     for (auto const& line : c.lines)
         if (!knows(line.at.sku))
             return {"unknown_sku"};
+    auto const limit = limit_word(c.customer, c.lines, c.supersedes);
+    if (limit == "validation_failed")
+        return {limit};
     if (c.supersedes) {
         auto const old = holds_.find(*c.supersedes);
         if (old == holds_.end())
@@ -112,9 +115,6 @@ words model::judge(reserve_command const& c) const
     for (auto const& line : c.lines)
         if (!items_.at(line.at.sku).is_on_sale)
             return {"not_on_sale"};
-    auto const limit = limit_word(c.customer, c.lines, c.supersedes);
-    if (limit == "validation_failed")
-        return {limit};
     bool const is_capped = c.customer && !c.confirm_at_once && open_holds_max_ > 0;
     if (is_capped && open_holds_of(*c.customer, c.supersedes) >= open_holds_max_)
         return {"customer_limit"};
@@ -152,12 +152,15 @@ words model::judge(confirm_command const& c) const
         return {"ok"};
     if (h.state == reservation_state::released)
         return {"already_released"};
+    if (h.state == reservation_state::expired && c.if_expired == if_expired::refuse)
+        return {"reservation_expired"};
+    if (c.lines && !are_held(h, *c.lines))
+        return {"validation_failed"};
+    auto const wanted = c.lines ? *c.lines : wanted_by(h);
     if (h.state == reservation_state::expired) {
-        if (c.if_expired == if_expired::refuse)
-            return {"reservation_expired"};
-        auto const limit = limit_word(h.customer, wanted_by(h), std::nullopt);
+        auto const limit = limit_word(h.customer, wanted, std::nullopt);
         bool const is_there = std::ranges::all_of(
-            h.lines, [&](auto const& line) { return available(line.at) >= line.quantity; });
+            wanted, [&](auto const& line) { return available(line.at) >= line.quantity; });
         // Nobody has promised which of two reasons comes first.
         if (limit != "ok" && !is_there)
             return {limit, "reservation_expired"};
@@ -166,9 +169,6 @@ words model::judge(confirm_command const& c) const
         if (!is_there)
             return {"reservation_expired"};
     }
-    if (c.lines && !are_held(h, *c.lines))
-        return {"validation_failed"};
-    auto const wanted = c.lines ? *c.lines : wanted_by(h);
     for (auto const& line : wanted)
         if (at(on_hand_, line.at) < line.quantity)
             return {"insufficient_stock"};
