@@ -14,7 +14,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates libfmt9 libpq5 \
     libprometheus-cpp-core1.0 libsoci-core4.0 libsoci-postgresql4.0 libsodium23 libspdlog1.10 \
-    libutf8proc2 \
+    libtomlplusplus3 libutf8proc2 \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 10001 holdfast \
  && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent \
