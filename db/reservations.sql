@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reservations and their lines. A hold whose expires_at has passed counts as expired in every
--- statement
--- here, whether somebody has returned its units yet or not. The database's clock decides.
+-- Reservations and their lines. A hold whose expires_at has passed counts as expired, whether
+-- somebody has returned its units yet or not; only towards a customer's limit it counts until then.
+-- The database's clock decides.
 
 -- Everything known before anything is taken: whether this transaction got the key's lock, what the
--- key
--- made before, and the rules of each item wanted. The lock is tried, not waited for: see
--- idempotency.
+-- key made before, and the rules of each item wanted. The lock is tried, not waited for.
 -- name: look(lock_number, api_key_id, key, skus, locations) :many
 WITH asked AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(:lock_number::bigint) AS is_mine,
