@@ -310,7 +310,7 @@ std::size_t query_reader::limit()
 std::optional<std::string> query_reader::cursor(std::string_view list)
 {
     auto const* const value = find("cursor");
-    if (value == nullptr)
+    if (value == nullptr || value->empty())
         return std::nullopt;
     auto last_shown = from_cursor(list, *value);
     if (!last_shown)
@@ -340,7 +340,7 @@ std::string const* query_reader::find(std::string_view name)
 {
     known_.push_back(name);
     auto const found = std::ranges::find(query_, name, &std::pair<std::string, std::string>::first);
-    return found == query_.end() || found->second.empty() ? nullptr : &found->second;
+    return found == query_.end() ? nullptr : &found->second;
 }
 
 } // namespace holdfast::http

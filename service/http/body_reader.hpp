@@ -89,8 +89,8 @@ private:
     std::vector<std::string_view> known_;
 };
 
-// Reads a query. Its faults have pointers such as "/query/limit". An empty parameter counts as
-// absent: "?state=&limit=10" asks for every state.
+// Reads a query. Its faults have pointers such as "/query/limit". An empty value is a value:
+// "?customer=" must not show every customer's holds to a program that lost the name it looks for.
 class query_reader {
 public:
     // `query` and `faults` have to outlive the reader.
@@ -108,7 +108,8 @@ public:
     // `limit`, or its default.
     [[nodiscard]] std::size_t limit();
 
-    // What `cursor` holds, by the list it was made for (see text.hpp).
+    // What `cursor` holds, by the list it was made for (see text.hpp). An empty one begins at the
+    // first page, as no cursor does.
     [[nodiscard]] std::optional<std::string> cursor(std::string_view list);
 
     void fault(std::string_view name, std::string detail);

@@ -21,7 +21,8 @@ namespace {
 using nlohmann::json;
 
 constexpr text_rule name_rule{.length_max = 200, .length_min = 0};
-constexpr text_rule short_text_rule{.length_max = 200}; // customer, reference, a search
+constexpr text_rule short_text_rule{.length_max = 200}; // customer, reference
+constexpr text_rule search_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule strategy_rule{.length_max = 50};
 constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
@@ -550,11 +551,14 @@ result<item_filter> parse_item_filter(request const& req)
     invalid_members faults;
     query_reader query(req.query, faults);
     item_filter filter{
-        .q = query.text("q", short_text_rule),
+        .q = query.text("q", search_rule),
         .only_low = query.boolean("low").value_or(false),
         .after = {},
         .limit = query.limit(),
     };
+    // An empty search box finds everything.
+    if (filter.q && filter.q->empty())
+        filter.q.reset();
     if (auto last_shown = query.cursor(items_list)) {
         if (sku::fault_of(*last_shown))
             query.fault("cursor", "must be a next_cursor of this list");

@@ -349,6 +349,18 @@ TEST_CASE("a list takes its own cursors and sensible limits, and nothing else")
     }
     CHECK(verdict(front.get("/v1/reservations?customer=" + std::string(201, 'c'))) ==
           "400 validation-failed");
+    // An empty filter must not show what was not looked for; an empty search or cursor is harmless.
+    for (std::string const name : {"state", "sku", "customer", "reference", "limit"}) {
+        CAPTURE(name);
+        for (auto const& query : {name + '=', name}) {
+            auto const answer = front.get("/v1/reservations?" + query);
+            CHECK(verdict(answer) == "400 validation-failed");
+            CHECK(pointers_in(answer) == "/query/" + name);
+        }
+    }
+    CHECK(front.get("/v1/reservations?cursor=").json().at("data").size() == 2);
+    CHECK(front.get("/v1/stock?q=&cursor=").json().at("data").size() == 2);
+    CHECK(verdict(front.get("/v1/stock?low=")) == "400 validation-failed");
     CHECK(verdict(front.get("/v1/stock?low=maybe")) == "400 validation-failed");
     CHECK(verdict(front.get(ledger + "?low=true")) == "400 validation-failed");
 }

@@ -238,21 +238,36 @@ TEST_CASE("a limit is a plain number from 1 to 200, and 50 when nobody says")
     };
     CHECK(limit("1") == 1);
     CHECK(limit("200") == 200);
-    CHECK(limit("") == 50);
-    for (auto const* text :
-         {"0", "201", "-1", "+1", "1.0", "1e1", " 1", "1 ", "0x1", "ten", "99999999999999999999"})
+    CHECK(query_faults_of({}, [](query_reader& q) { CHECK(q.limit() == 50); }) == texts{});
+    for (auto const* text : {"", "0", "201", "-1", "+1", "1.0", "1e1", " 1", "1 ", "0x1", "ten",
+                             "99999999999999999999"})
         CHECK_MESSAGE(limit(text) == 0, text);
 }
 
-TEST_CASE("an empty parameter counts as not given")
+TEST_CASE("an empty filter is a fault, since it must not find everything instead")
 {
-    CHECK(query_faults_of({{"size", ""}, {"cursor", ""}, {"q", ""}, {"mode", ""}},
+    CHECK(query_faults_of({{"size", ""}, {"on", ""}, {"customer", ""}, {"sku", ""}, {"limit", ""}},
                           [](query_reader& q) {
                               CHECK(!q.one_of("size", sizes));
-                              CHECK(!q.cursor("i"));
-                              CHECK(!q.text("q", {.length_max = 4}));
-                              q.require("mode");
-                          }) == texts{"/query/mode is required"});
+                              CHECK(!q.boolean("on"));
+                              CHECK(!q.text("customer", {.length_max = 4}));
+                              CHECK(!q.text("sku", &holdfast::sku::fault_of));
+                              CHECK(q.limit() == 50);
+                          }) == texts{
+                                    "/query/size must be one of small, large",
+                                    "/query/on must be one of true, false",
+                                    "/query/customer must not be empty",
+                                    "/query/sku must not be empty",
+                                    "/query/limit must be an integer between 1 and 200",
+                                });
+}
+
+TEST_CASE("an empty cursor begins at the first page, and an empty search finds everything")
+{
+    CHECK(query_faults_of({{"cursor", ""}, {"q", ""}}, [](query_reader& q) {
+              CHECK(!q.cursor("i"));
+              CHECK(q.text("q", {.length_max = 4, .length_min = 0}) == "");
+          }) == texts{});
 }
 
 TEST_CASE("a parameter whose name is no text does not come back in the answer")

@@ -508,7 +508,10 @@ TEST_CASE("K1: an import says what its quantities mean")
         return faults(http::parse_import(req));
     };
     CHECK(import({}) == texts{"/query/mode is required"});
-    CHECK(import({{"mode", ""}}) == texts{"/query/mode is required"});
+    CHECK(import({{"mode", ""}}) == texts{"/query/mode must be one of set, add, count"});
+    // An empty dry_run must not become the real thing.
+    CHECK(import({{"mode", "set"}, {"dry_run", ""}}) ==
+          texts{"/query/dry_run must be one of true, false"});
     CHECK(import({{"mode", "replace"}}) == texts{"/query/mode must be one of set, add, count"});
     CHECK(import({{"mode", "set"}, {"dry_run", "1"}, {"force", "true"}}) ==
           texts{"/query/dry_run must be one of true, false",
@@ -557,13 +560,19 @@ TEST_CASE("lists take their own filters and cursors, and no others")
     CHECK(filter->limit == 7);
     CHECK(filter->before == id_of(an_id));
 
-    auto const everything = http::parse_reservation_filter(
-        look({{"state", ""}, {"sku", ""}, {"customer", ""}, {"reference", ""}}));
+    auto const everything = http::parse_reservation_filter(look({{"cursor", ""}}));
     CHECK(!everything->state);
     CHECK(!everything->sku);
+    CHECK(!everything->customer);
+    CHECK(!everything->reference);
     CHECK(!everything->before);
     CHECK(everything->limit == 50);
 
+    CHECK(faults(http::parse_reservation_filter(
+              look({{"state", ""}, {"sku", ""}, {"customer", ""}, {"reference", ""}}))) ==
+          texts{"/query/state must be one of held, confirmed, released, expired",
+                "/query/sku must not be empty", "/query/customer must not be empty",
+                "/query/reference must not be empty"});
     CHECK(faults(http::parse_reservation_filter(look({{"state", "open"}, {"sku", " "}}))) ==
           texts{"/query/state must be one of held, confirmed, released, expired",
                 "/query/sku must not begin or end with white space"});
@@ -573,6 +582,11 @@ TEST_CASE("lists take their own filters and cursors, and no others")
     CHECK(items->q == "tee");
     CHECK(items->only_low);
     CHECK(items->after == sku("TEE-M"));
+    auto const searched_for_nothing = http::parse_item_filter(look({{"q", ""}, {"cursor", ""}}));
+    CHECK(!searched_for_nothing->q);
+    CHECK(!searched_for_nothing->after);
+    CHECK(faults(http::parse_item_filter(look({{"low", ""}}))) ==
+          texts{"/query/low must be one of true, false"});
 
     auto const moved =
         http::parse_movement_filter(look({{"cursor", http::to_cursor("m", "48213")}}, {"TEE-M"}));
