@@ -28,8 +28,11 @@ public:
     bool boolean(bool value) override { return place(value); }
     bool number_integer(json::number_integer_t value) override { return place(value); }
     bool number_unsigned(json::number_unsigned_t value) override { return place(value); }
-    bool number_float(json::number_float_t value, std::string const&) override
+    bool number_float(json::number_float_t value, std::string const& text) override
     {
+        // An integer that 64 bits cannot hold comes as the nearest double: another number.
+        if (text.find_first_of(".eE") == std::string::npos)
+            faults_.add(pointer(), "is an integer that 64 bits cannot hold");
         return place(value);
     }
     bool string(std::string& value) override { return place(std::move(value)); }

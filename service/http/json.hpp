@@ -43,7 +43,7 @@ inline constexpr std::size_t json_depth_max = 16;
 
 // Reads one JSON text (RFC 8259) and nothing after it. Refusals: malformed_json, with the position
 // and nothing of the text; validation_failed for duplicate keys (each of them), nesting deeper than
-// json_depth_max, and numbers no double can hold.
+// json_depth_max, integers 64 bits cannot hold, and other numbers no double can hold.
 [[nodiscard]] result<nlohmann::json> parse_json(std::string_view text);
 
 // The pointer (RFC 6901) to a member or an element of what `parent` points to. The name of a member

@@ -121,6 +121,8 @@ std::vector<faulty_body> const faulty_reservations{
      "/lines/0/quantity /lines/0/quantity"},
     {R"({"lines":[{"sku":"SKU","quantity":1}],"metadata":{"a":1,"a":2}})", "/metadata/a"},
     {R"({"lines":[{"sku":"SKU","quantity":1}],"metadata":{"a":1,"\u0061":2}})", "/metadata/a"},
+    {R"({"lines":[{"sku":"SKU","quantity":1}],"metadata":{"a":[18446744073709551617]}})",
+     "/metadata/a/0"},
     {R"({"lines":[{"sku":"SKU","quantity":1,"qty":1}]})", "/lines/0/qty"},
     {R"({"lines":[{"sku":"SKU","quantity":1}],"":1})", "/"},
     {R"({"lines":[{"sku":"SKU","quantity":1}],"a/b~c":1})", "/a~1b~0c"},

@@ -152,6 +152,19 @@ TEST_CASE("a number beyond all measure is refused with its place")
     CHECK(pointers(refused("[0,-1e999]")) == texts{"/1"});
 }
 
+TEST_CASE("an integer that would come back as another one is refused with its place")
+{
+    auto const why = refused(R"({"metadata":{"seen":[1,18446744073709551616],"id":)"
+                             R"(-9223372036854775809,"n":123456789012345678901234567890}})");
+    CHECK(why.code == errc::validation_failed);
+    CHECK(pointers(why) == texts{"/metadata/seen/1", "/metadata/id", "/metadata/n"});
+    CHECK(pointers(refused("18446744073709551616")) == texts{""});
+    // These are kept to the last digit; what is written as a fraction is a double and says so.
+    std::string const kept = "[18446744073709551615,-9223372036854775808,9007199254740993,0,-1]";
+    CHECK(parse_json(kept)->dump() == kept);
+    CHECK(parse_json("[1e20,0.1,-2.5]")->dump() == "[1e+20,0.1,-2.5]");
+}
+
 TEST_CASE("a hostile body is not answered with a page for each of its faults")
 {
     std::string text = "{";

@@ -174,13 +174,15 @@ TEST_CASE("K8: a quantity that is no plain integer from 1 to a milliard is refus
 {
     for (auto const* quantity :
          {"0", "-1", "1.5", "1.0", "1e3", "1e9", "\"1\"", "1000000001", "2147483648",
-          "9007199254740993", "9223372036854775807", "9223372036854775808", "18446744073709551616",
+          "9007199254740993", "9223372036854775807", "9223372036854775808", "18446744073709551615",
           "null", "true", "[]", "{}", "-0"})
         CHECK_MESSAGE(faults(reserve(one_line(quantity))) ==
                           texts{"/lines/0/quantity must be an integer between 1 and 1000000000"},
                       quantity);
     CHECK(faults(reserve(one_line("1e400"))) ==
           texts{"/lines/0/quantity is a number too large to be read"});
+    CHECK(faults(reserve(one_line("18446744073709551616"))) ==
+          texts{"/lines/0/quantity is an integer that 64 bits cannot hold"});
     CHECK(faults(reserve(one_line("01"))) == texts{"malformed-json"});
     CHECK(reserve(one_line("1")).has_value());
     CHECK(reserve(one_line("1000000000")).has_value());
@@ -249,6 +251,10 @@ TEST_CASE("metadata is any small object")
     CHECK(with(sized(4096)).value().metadata.size() == 4096);
     CHECK(faults(with(sized(4097))) ==
           texts{"/metadata must be at most 4096 bytes without white space"});
+    CHECK(with(R"({"n":18446744073709551615})").value().metadata ==
+          R"({"n":18446744073709551615})");
+    CHECK(faults(with(R"({"n":18446744073709551617})")) ==
+          texts{"/metadata/n is an integer that 64 bits cannot hold"});
     CHECK(faults(with("null")) == texts{"/metadata must be an object"});
     CHECK(faults(with("{\"a\":1,\"a\":2}")) == texts{"/metadata/a is there more than once"});
 }
