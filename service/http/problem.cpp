@@ -126,10 +126,15 @@ void add_retry_after(reply& r, std::chrono::seconds wait)
                            std::to_string(std::max<std::chrono::seconds::rep>(wait.count(), 1)));
 }
 
-reply refused(refusal const& why, int status, request const& about)
+problem_head head_of(refusal const& why) noexcept
+{
+    return {status_of(why.code), slug(why.code), title(why.code), why.detail};
+}
+
+reply refused(refusal const& why, problem_head const& head, request const& about)
 {
     json_writer body;
-    begin(body, {status, slug(why.code), title(why.code), why.detail}, about);
+    begin(body, head, about);
     if (why.on_hand)
         body.member("on_hand", *why.on_hand);
     if (!why.items.empty())
@@ -137,7 +142,7 @@ reply refused(refusal const& why, int status, request const& about)
     if (!why.errors.empty())
         write_errors(body, why.errors);
 
-    auto answer = finished(body, status);
+    auto answer = finished(body, head.status);
     if (why.retry_after)
         add_retry_after(answer, *why.retry_after);
     if (why.code == errc::unauthenticated)
@@ -149,14 +154,18 @@ reply refused(refusal const& why, int status, request const& about)
 
 reply problem(refusal const& why, request const& about)
 {
-    auto answer = refused(why, status_of(why.code), about);
+    auto answer = refused(why, head_of(why), about);
     answer.refused = why.code;
     return answer;
 }
 
 reply header_too_large(std::string detail, request const& about)
 {
-    return refused({.code = errc::payload_too_large, .detail = std::move(detail)}, 431, about);
+    refusal const why{.code = errc::payload_too_large, .detail = std::move(detail)};
+    auto head = head_of(why);
+    head.status = 431;
+    head.title = "The header is too large";
+    return refused(why, head, about);
 }
 
 reply problem(fault_report const& why, request const& about)

@@ -27,7 +27,7 @@ struct fault_report {
 [[nodiscard]] reply problem(refusal const&, request const&);
 [[nodiscard]] reply problem(fault_report const&, request const&);
 
-// 431: payload_too_large, of the header instead of the body.
+// 431: payload_too_large, of the header instead of the body, which its title says.
 [[nodiscard]] reply header_too_large(std::string detail, request const&);
 
 } // namespace holdfast::http

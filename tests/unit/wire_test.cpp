@@ -872,4 +872,6 @@ TEST_CASE("a fault of ours says what to do and nothing of its cause")
     CHECK(too_large.status == 431);
     CHECK(json::parse(too_large.body).at("code") == "payload-too-large");
     CHECK(json::parse(too_large.body).at("status") == 431);
+    CHECK(json::parse(too_large.body).at("title") == "The header is too large");
+    CHECK(json::parse(too_large.body).at("detail") == "At most 16384 bytes of header.");
 }
