@@ -46,6 +46,20 @@ std::optional<std::vector<std::string_view>> match(std::string_view pattern,
     return captured;
 }
 
+// HEAD is GET without the body of the answer (RFC 9110, section 9.3.2); the session leaves that
+// out.
+bool takes(route const& r, std::string_view method)
+{
+    return r.method == method || (r.method == "GET" && method == "HEAD");
+}
+
+void add_methods(std::string& allowed, route const& r)
+{
+    allowed += (allowed.empty() ? "" : ", ") + std::string(r.method);
+    if (r.method == "GET")
+        allowed += ", HEAD";
+}
+
 reply invalid_target(exchange const& x, std::string detail)
 {
     return problem(refusal{.code = errc::validation_failed, .detail = std::move(detail)},
@@ -59,13 +73,6 @@ std::string_view media_type_of(std::string_view content_type)
     while (content_type.ends_with(' '))
         content_type.remove_suffix(1);
     return content_type;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b)
-{
-    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                              [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 std::string_view path_of(std::string_view target)
@@ -120,9 +127,13 @@ asio_reply dispatcher::admit(exchange& x)
 
 std::optional<reply> dispatcher::find_route(exchange& x)
 {
+    if (!x.request.target.starts_with('/')) {
+        auto path_and_query = origin_form(x.request.target);
+        if (!path_and_query)
+            return invalid_target(x, "The request's target is neither a path nor an address.");
+        x.request.target = std::move(*path_and_query);
+    }
     auto const target = std::string_view(x.request.target);
-    if (!target.starts_with('/'))
-        return invalid_target(x, "The request's target is not a path.");
     auto const path = parts_of(path_of(target));
     std::string allowed;
     for (std::size_t i = 0; i < routes().size(); ++i) {
@@ -131,8 +142,8 @@ std::optional<reply> dispatcher::find_route(exchange& x)
         if (!captured)
             continue;
         x.counted_as = counters_[i];
-        if (r.method != x.request.method) {
-            allowed += (allowed.empty() ? "" : ", ") + std::string(r.method);
+        if (!takes(r, x.request.method)) {
+            add_methods(allowed, r);
             continue;
         }
         x.matched = &r;
@@ -209,7 +220,7 @@ std::optional<reply> dispatcher::check_media_type(exchange const& x) const
     bool const has_body = x.request.header("transfer-encoding") || (length && *length != "0");
     auto const type = media_type_of(x.request.header("content-type").value_or(""));
     bool const is_accepted = equal_ignoring_case(type, x.matched->media_type);
-    if (!has_body || is_accepted || x.request.method == "GET")
+    if (!has_body || is_accepted || x.matched->method == "GET")
         return std::nullopt;
     return problem(
         refusal{.code = errc::unsupported_media_type,

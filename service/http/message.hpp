@@ -15,7 +15,7 @@ namespace holdfast::http {
 
 struct request {
     std::string method;                // "GET"
-    std::string target;                // as sent: path and query
+    std::string target;                // path and query
     std::vector<std::string> captured; // the {parts} of the route's pattern, percent-decoded
     std::vector<std::pair<std::string, std::string>> query;   // percent-decoded, in order
     std::vector<std::pair<std::string, std::string>> headers; // names in lower case

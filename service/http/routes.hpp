@@ -18,7 +18,7 @@ namespace holdfast::http {
 using handler = boost::asio::awaitable<reply> (*)(request const&, app&);
 
 struct route {
-    std::string_view method;
+    std::string_view method;  // a GET answers HEAD as well
     std::string_view pattern; // "/v1/stock/{sku}/movements"
     handler handle;
     std::optional<role> needs; // nothing = open to everyone

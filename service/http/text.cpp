@@ -132,6 +132,31 @@ std::string percent_encoded(std::string_view text)
     return encoded;
 }
 
+bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept
+{
+    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                              [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::optional<std::string> origin_form(std::string_view absolute_form)
+{
+    constexpr std::string_view separator = "://";
+    auto const scheme = absolute_form.substr(0, absolute_form.find(separator));
+    if (!equal_ignoring_case(scheme, "http") && !equal_ignoring_case(scheme, "https"))
+        return std::nullopt;
+
+    auto rest =
+        absolute_form.substr(std::min(scheme.size() + separator.size(), absolute_form.size()));
+    auto const authority = rest.substr(0, rest.find_first_of("/?#"));
+    // A host is required, and a password has no business here (RFC 9110, section 4.2).
+    if (authority.empty() || authority.front() == ':' ||
+        authority.find('@') != std::string_view::npos)
+        return std::nullopt;
+    rest.remove_prefix(authority.size());
+    return (rest.starts_with('/') ? "" : "/") + std::string(rest);
+}
+
 std::optional<query_parameters> parse_query(std::string_view text)
 {
     query_parameters parameters;

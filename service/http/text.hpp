@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in the head of a request: percent-encoded text, queries, the cursors of lists, and
-// idempotency keys.
+// What stands in the head of a request: addresses, percent-encoded text, queries, the cursors of
+// lists, and idempotency keys.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,13 @@ namespace holdfast::http {
 
 // The text as one part of a path: all but the unreserved characters as %XX.
 [[nodiscard]] std::string percent_encoded(std::string_view text);
+
+// Compares ASCII text as HTTP compares schemes and media types.
+[[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
+
+// Path and query of a target that is a whole address, such as "http://shop.example/livez", as a
+// client sends one to a proxy (RFC 9112, section 3.2.2). Nothing when it is no such address.
+[[nodiscard]] std::optional<std::string> origin_form(std::string_view absolute_form);
 
 using query_parameters = std::vector<std::pair<std::string, std::string>>;
 

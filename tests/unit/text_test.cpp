@@ -12,6 +12,7 @@
 #include <string_view>
 
 using holdfast::http::from_cursor;
+using holdfast::http::origin_form;
 using holdfast::http::parse_idempotency_key;
 using holdfast::http::parse_query;
 using holdfast::http::percent_decoded;
@@ -55,6 +56,19 @@ TEST_CASE("a percent sign without two digits is no address")
 {
     for (auto const* text : {"%", "a%", "a%2", "%G0", "%2G", "%%20", "% 0"})
         CHECK_MESSAGE(!percent_decoded(text), text);
+}
+
+TEST_CASE("a whole address stands for its path and query")
+{
+    CHECK(origin_form("http://shop.example/v1/stock?q=a%2Fb") == "/v1/stock?q=a%2Fb");
+    CHECK(origin_form("HTTPS://[::1]:8080/livez") == "/livez");
+    CHECK(origin_form("http://shop.example") == "/");
+    CHECK(origin_form("http://shop.example?a=b") == "/?a=b");
+    CHECK(origin_form("http://shop.example/http://other/") == "/http://other/");
+    for (auto const* text : {"", "livez", "*", "http", "http:/livez", "http://", "http:///livez",
+                             "http://:80/livez", "http://me:secret@shop.example/livez",
+                             "ftp://shop.example/livez", "://shop.example/", "shop.example:443"})
+        CHECK_MESSAGE(!origin_form(text), text);
 }
 
 TEST_CASE("a query is read in the order it was written")
