@@ -161,7 +161,8 @@ setting const settings[] = {
      "request; never above `statement_timeout_ms`."},
 
     {"connections_max", number{&config::connections_max, 8, 1'000'000}, service,
-     "HTTP connections open at once; the process needs as many file descriptors and some more."},
+     "HTTP connections open at once; one more is answered 503 `overloaded` and closed. The process "
+     "needs as many file descriptors and some more."},
     {"request_read_seconds", number{&config::request_read_seconds, 1, 3600}, service,
      "Time a client has to send a whole request once it began; a slower one is cut off."},
     {"idle_connection_seconds", number{&config::idle_connection_seconds, 1, 3600}, service,

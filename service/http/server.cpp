@@ -30,8 +30,13 @@ using error_code = boost::system::error_code;
 
 constexpr int backlog = 4096;
 
+// Connections beyond connections_max that hear why; those beyond these are just closed.
+constexpr std::size_t turned_away_max = 64;
+
 // Out of file descriptors or memory: accepting again at once would only spin.
 constexpr auto accept_pause = std::chrono::milliseconds(50);
+
+using session_set = std::set<std::shared_ptr<session>>;
 
 struct io_thread {
     asio::io_context context{1};
@@ -60,26 +65,40 @@ struct server::impl {
     void serve(tcp::socket socket)
     {
         auto const one = std::make_shared<session>(std::move(socket), dispatch);
-        {
-            std::scoped_lock const lock(mutex);
-            if (sessions.size() >= static_cast<std::size_t>(application.settings.connections_max)) {
-                log::warning("connections.full");
-                return; // closed unserved: there is no room
-            }
-            sessions.insert(one);
+        auto const served_max = static_cast<std::size_t>(application.settings.connections_max);
+        if (enter(served, one, served_max)) {
+            start(served, one, one->run());
+            return;
         }
+        log::warning("connections.full");
+        if (enter(turned_away, one, turned_away_max))
+            start(turned_away, one, one->turn_away());
+    }
+
+    bool enter(session_set& room, std::shared_ptr<session> const& one, std::size_t most)
+    {
+        std::scoped_lock const lock(mutex);
+        return room.size() < most && room.insert(one).second;
+    }
+
+    // Lets a session do its work on its own thread, and leave the room when that is done.
+    void start(session_set& room, std::shared_ptr<session> const& one, asio::awaitable<void> work)
+    {
         application.metrics.connection_opened();
-        auto ended = [this, one](std::exception_ptr fault) {
+        auto ended = [this, &room, one](std::exception_ptr fault) {
             if (fault)
                 log::error("connection.failed");
             application.metrics.connection_closed();
             std::scoped_lock const lock(mutex);
-            sessions.erase(one);
-            if (sessions.empty())
+            room.erase(one);
+            if (is_empty())
                 none_left.notify_all();
         };
-        asio::co_spawn(one->executor(), one->run(), std::move(ended));
+        asio::co_spawn(one->executor(), std::move(work), std::move(ended));
     }
+
+    // Precondition: the mutex is held.
+    [[nodiscard]] bool is_empty() const { return served.empty() && turned_away.empty(); }
 
     asio::awaitable<void> accept_loop()
     {
@@ -116,14 +135,15 @@ struct server::impl {
     void for_each_session(void (session::*act)())
     {
         std::scoped_lock const lock(mutex);
-        for (auto const& one : sessions)
-            asio::post(one->executor(), [one, act] { ((*one).*act)(); });
+        for (auto const* room : {&served, &turned_away})
+            for (auto const& one : *room)
+                asio::post(one->executor(), [one, act] { ((*one).*act)(); });
     }
 
     bool wait_until_none(std::chrono::steady_clock::duration longest)
     {
         std::unique_lock lock(mutex);
-        return none_left.wait_for(lock, longest, [&] { return sessions.empty(); });
+        return none_left.wait_for(lock, longest, [&] { return is_empty(); });
     }
 
     app& application;
@@ -132,7 +152,8 @@ struct server::impl {
     std::optional<tcp::acceptor> acceptor;
     std::mutex mutex;
     std::condition_variable none_left;
-    std::set<std::shared_ptr<session>> sessions;
+    session_set served;
+    session_set turned_away;
     std::vector<std::jthread> running; // last: joined before what they use goes
 };
 

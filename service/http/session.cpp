@@ -37,6 +37,9 @@ constexpr auto drain_moment = 1s;
 constexpr std::size_t linger_bytes_max = 4 << 20;
 constexpr auto linger_time = 2s;
 
+// A connection beyond the limit has this long to ask, and as long again to read its answer.
+constexpr auto turn_away_time = 1s;
+
 using response = bhttp::response<bhttp::string_body>;
 
 std::string lower(beast::string_view text)
@@ -223,22 +226,47 @@ asio::awaitable<session::after_answer> session::serve_one()
     stream_.expires_after(write_time);
     co_await bhttp::async_write(stream_, out, asio::redirect_error(asio::use_awaitable, ec));
     if (!ec && !is_whole)
-        co_await linger();
+        co_await linger(linger_time);
     co_return stays && !ec ? after_answer::keep_alive : after_answer::close;
 }
 
 // Says that no more is coming and reads what the client still sends, so that its answer is not lost
 // to a reset (RFC 9112, section 9.6).
-asio::awaitable<void> session::linger()
+asio::awaitable<void> session::linger(std::chrono::steady_clock::duration longest)
 {
     beast::error_code ec;
     stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ec);
-    stream_.expires_after(linger_time);
+    stream_.expires_after(longest);
     std::size_t dropped = 0;
     char scrap[16 * 1024];
     while (!ec && dropped < linger_bytes_max)
         dropped += co_await stream_.async_read_some(asio::buffer(scrap),
                                                     asio::redirect_error(asio::use_awaitable, ec));
+}
+
+asio::awaitable<void> session::turn_away()
+{
+    beast::error_code ec;
+    char beginning[1024];
+    // Whoever has asked nothing gets no answer.
+    stream_.expires_after(turn_away_time);
+    co_await stream_.async_read_some(asio::buffer(beginning),
+                                     asio::redirect_error(asio::use_awaitable, ec));
+    if (!ec) {
+        exchange x;
+        x.request.id = uuid::make_v7().str();
+        auto answer = problem(fault_report{.kind = fault_kind::overloaded,
+                                           .detail = "All connections are taken; "
+                                                     "try again shortly."},
+                              x.request);
+        dispatcher_.finish(x, answer);
+        auto out = to_response(x, std::move(answer), 11);
+        out.keep_alive(false);
+        co_await bhttp::async_write(stream_, out, asio::redirect_error(asio::use_awaitable, ec));
+    }
+    if (!ec)
+        co_await linger(turn_away_time);
+    stream_.socket().close(ec);
 }
 
 asio::awaitable<void> session::run()

@@ -30,6 +30,10 @@ public:
     // Serves until the client goes, is too slow, or the service drains.
     boost::asio::awaitable<void> run();
 
+    // There is no room for this connection: what it asks is answered 503 and it is closed, all
+    // within moments.
+    boost::asio::awaitable<void> turn_away();
+
     // The service drains: a connection without a request gets a last moment for one that may be on
     // its way, then it is closed.
     void end_soon();
@@ -48,7 +52,7 @@ private:
                                                               boost::system::error_code&);
     boost::asio::awaitable<std::optional<reply>> read_body_of(exchange&, parser&,
                                                               boost::system::error_code&);
-    boost::asio::awaitable<void> linger();
+    boost::asio::awaitable<void> linger(std::chrono::steady_clock::duration longest);
     void arm_idle_timer(std::chrono::steady_clock::duration);
     [[nodiscard]] bool is_draining() const noexcept;
 

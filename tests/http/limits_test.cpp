@@ -217,7 +217,7 @@ TEST_CASE("when the database stands still, who cannot be served soon is told so,
     CHECK(front.audit_ok());
 }
 
-TEST_CASE("when all connections are taken, one more is closed, and there is room again afterwards")
+TEST_CASE("when all connections are taken, one more hears so, and there is room again afterwards")
 {
     database const db;
     service_process const service({.database_url = db.connection_string(),
@@ -230,9 +230,31 @@ TEST_CASE("when all connections are taken, one more is closed, and there is room
         CHECK(verdict(taken.back()->receive()) == "200");
     }
 
-    raw_connection one_more(service.port());
-    one_more.send(livez);
-    CHECK(verdict(one_more.receive()) == "closed");
+    // Whether it sends little or a lot, it can read why it is not served.
+    http_request const large{
+        .method = "POST", .target = "/v1/reservations", .body = std::string(500'000, ' ')};
+    for (auto const& request : {livez, to_bytes(large, service.admin_key())}) {
+        raw_connection one_more(service.port());
+        one_more.send(request);
+        auto const told = one_more.receive();
+        CHECK(verdict(told) == "503 overloaded");
+        CHECK(retry_after(told.value()) >= 1);
+        CHECK(told.value().header("connection") == "close");
+        CHECK(one_more.is_closed_within(10s));
+        CHECK_FALSE(one_more.was_reset());
+    }
+    // One that never asks is not kept, and of too many who wait to ask the next is just closed.
+    raw_connection silent(service.port());
+    CHECK(silent.is_closed_within(10s));
+    CHECK(silent.unread().empty());
+    CHECK(eventually(20s, [&] {
+        std::vector<std::unique_ptr<raw_connection>> crowd;
+        for (int i = 0; i < 64; ++i)
+            crowd.push_back(std::make_unique<raw_connection>(service.port()));
+        raw_connection beyond(service.port());
+        beyond.send(livez);
+        return verdict(beyond.receive()) == "closed";
+    }));
     // Those who were in stay in.
     for (auto const& connection : taken) {
         connection->send(livez);
