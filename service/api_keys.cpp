@@ -4,6 +4,7 @@
 #include "db/transact.hpp"
 #include "service/secrets.hpp"
 #include "sql/api_keys.hpp"
+#include "stock/sku.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -57,6 +58,14 @@ std::optional<role> parse_role(std::string_view text) noexcept
 }
 
 namespace api_keys {
+
+std::optional<std::string> fault_of_name(std::string_view name)
+{
+    constexpr std::size_t length_max = 100;
+    if (name.empty())
+        return "must not be empty";
+    return fault_of_text(name, length_max);
+}
 
 std::string create(db::link& link, role r, std::string const& name)
 {

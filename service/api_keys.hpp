@@ -27,7 +27,12 @@ struct api_key {
 
 namespace api_keys {
 
-// Makes a key and returns its text, which is stored nowhere.
+// What is wrong with a would-be name of a key, or nothing: 1-100 Unicode characters of UTF-8, no
+// control characters. It stands in the ledger, in the log and in `key list`.
+[[nodiscard]] std::optional<std::string> fault_of_name(std::string_view name);
+
+// Makes a key and returns its text, which is stored nowhere. Precondition: fault_of_name(name) is
+// empty.
 [[nodiscard]] std::string create(db::link&, role, std::string const& name);
 
 // Makes a given secret a key, once: the bootstrap admin key of a setting.

@@ -10,6 +10,7 @@
 
 #include <iostream>
 #include <ostream>
+#include <stdexcept>
 
 namespace holdfast::keeper {
 
@@ -40,6 +41,8 @@ int migrate(config const& settings, std::ostream& out)
 
 int create_key(config const& settings, role r, std::string const& name, std::ostream& out)
 {
+    if (auto const fault = api_keys::fault_of_name(name))
+        throw std::runtime_error(fmt::format("--name {}", *fault));
     auto const base = visit(settings);
     base.migrate();
     db::link link(base.session());

@@ -16,7 +16,8 @@ enum class output { text, json };
 
 int migrate(config const&, std::ostream& out);
 
-// Prints the new key alone on `out`.
+// Prints the new key alone on `out`. Throws std::runtime_error with a sentence for a name no key
+// may have.
 int create_key(config const&, role, std::string const& name, std::ostream& out);
 int list_keys(config const&, std::ostream& out);
 int revoke_key(config const&, std::int64_t id, std::ostream& out);

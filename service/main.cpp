@@ -142,8 +142,6 @@ private:
             ->check(CLI::IsMember({"admin", "shop", "viewer"}));
         create.add_option("--name", key_name_, "Who uses it; stands in the ledger")->required();
         on(create, [&] {
-            if (key_name_.empty() || key_name_.size() > 100)
-                throw std::runtime_error("--name must have 1 to 100 characters");
             return keeper::create_key(for_create.load(), *parse_role(role_name_), key_name_,
                                       std::cout);
         });
