@@ -50,12 +50,6 @@ request_fingerprint fingerprint(std::string_view canonical_request)
     return blake2b<std::tuple_size_v<request_fingerprint>>(canonical_request);
 }
 
-bool equal_constant_time(std::span<std::uint8_t const> a, std::span<std::uint8_t const> b)
-{
-    require_sodium();
-    return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
 std::string to_hex(std::span<std::uint8_t const> bytes)
 {
     std::string text(bytes.size() * 2 + 1, '\0');

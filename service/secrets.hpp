@@ -20,16 +20,13 @@ using request_fingerprint = std::array<std::uint8_t, 16>;
 // scanners for leaked secrets, and people, see what it is.
 [[nodiscard]] std::string make_api_key();
 
-// BLAKE2b-256. A fast hash is right here: an API key holds 256 random bits, which nobody can guess
-// through, so slowness as for passwords would only slow the service down.
+// BLAKE2b-256. Keys are found by their hash, so there is no comparison of secrets to be timed. A
+// fast hash is right here: an API key holds 256 random bits, which nobody can guess through, so
+// slowness as for passwords would only slow the service down.
 [[nodiscard]] key_hash hash_api_key(std::string_view key);
 
 // BLAKE2b-128 of a request written in one canonical way.
 [[nodiscard]] request_fingerprint fingerprint(std::string_view canonical_request);
-
-// Compares in a time that depends on the lengths only, so that it tells nothing of the content.
-[[nodiscard]] bool equal_constant_time(std::span<std::uint8_t const>,
-                                       std::span<std::uint8_t const>);
 
 // Lower-case hexadecimal.
 [[nodiscard]] std::string to_hex(std::span<std::uint8_t const>);

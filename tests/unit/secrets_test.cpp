@@ -54,19 +54,6 @@ TEST_CASE("a request's fingerprint is BLAKE2b-128 and differs for the smallest c
     CHECK(fingerprint(std::string_view("a\0b", 3)) != fingerprint("a"));
 }
 
-TEST_CASE("equal bytes are equal, and a difference anywhere or in length is seen")
-{
-    auto const hash = hash_api_key("hf_a");
-    CHECK(equal_constant_time(hash, hash_api_key("hf_a")));
-    for (std::size_t i = 0; i < hash.size(); ++i) {
-        auto other = hash;
-        other[i] ^= 1;
-        CHECK(!equal_constant_time(hash, other));
-    }
-    CHECK(!equal_constant_time(hash, std::span(hash).first(31)));
-    CHECK(equal_constant_time({}, {}));
-}
-
 TEST_CASE("hexadecimal and base64url are written as the RFC writes them")
 {
     CHECK(to_hex(std::array<std::uint8_t, 4>{0x00, 0x0F, 0xA0, 0xFF}) == "000fa0ff");
