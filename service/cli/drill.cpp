@@ -29,11 +29,6 @@ constexpr std::size_t failure_size_max = 500;
 constexpr std::size_t violations_shown_max = 10;
 constexpr seconds audit_deadline{300};
 
-struct stocked_item {
-    drill_level level;
-    std::optional<std::int64_t> max_per_customer;
-};
-
 struct audit_answer {
     json document;
     std::string trouble; // Why there is none.
@@ -50,7 +45,7 @@ struct give_back {
 struct drill_report {
     drill_counts counts;
     drill_findings findings;
-    stocked_item before;
+    drill_item before;
     drill_level after;
     std::vector<std::uint32_t> latencies_us; // Sorted, of all requests that were answered.
     std::vector<std::string> failures;
@@ -132,7 +127,7 @@ request stock_request(drill_options const& options)
     return {.target = "/v1/stock/" + percent_encoded(options.sku)};
 }
 
-stocked_item read_item(answer const& given, drill_options const& options)
+drill_item read_item(answer const& given, drill_options const& options)
 {
     if (given.status == 404 && problem_code(given.body) == "unknown-sku")
         throw command_error(fmt::format("the service has no SKU \"{}\"", options.sku));
@@ -141,10 +136,10 @@ stocked_item read_item(answer const& given, drill_options const& options)
     for (auto const& level : document.at("levels")) {
         if (level.at("location") != options.location)
             continue;
-        stocked_item item{.level = {.on_hand = level.at("on_hand"),
-                                    .reserved = level.at("reserved"),
-                                    .version = level.at("version")},
-                          .max_per_customer = std::nullopt};
+        drill_item item{.level = {.on_hand = level.at("on_hand"),
+                                  .reserved = level.at("reserved"),
+                                  .version = level.at("version")},
+                        .max_per_customer = std::nullopt};
         if (auto const& limit = document.at("max_per_customer"); !limit.is_null())
             item.max_per_customer = limit.get<std::int64_t>();
         return item;
@@ -474,6 +469,7 @@ int drill_or_throw(drill_options const& options, std::ostream& out, std::ostream
     client service{where, options.key};
     drill_report report;
     report.before = read_item(service.send(stock_request(options)), options);
+    require_winnable(options, report.before);
 
     fire(options, where, report, progress);
     if (!report.stopped_by.empty())
@@ -558,6 +554,19 @@ void require_valid(drill_options const& options)
             "--rate must be from 0.01 to 1000000 requests per second");
     require(options.ttl >= seconds{1} && options.ttl <= seconds{604'800},
             "--ttl must be from 1 to 604800 seconds");
+}
+
+void require_winnable(drill_options const& options, drill_item const& found)
+{
+    auto const wanted =
+        fmt::format("nothing would be proven: each request wants {} of \"{}\", and ",
+                    options.quantity, options.sku);
+    if (found.level.available() < options.quantity)
+        throw command_error(fmt::format("{}only {} are available at {}; put some there first",
+                                        wanted, found.level.available(), options.location));
+    if (found.max_per_customer && *found.max_per_customer < options.quantity)
+        throw command_error(
+            fmt::format("{}a customer may have {}", wanted, *found.max_per_customer));
 }
 
 int drill(drill_options const& options, std::ostream& out, std::ostream& progress)

@@ -34,8 +34,8 @@ struct drill_options {
 
 // Runs the whole rehearsal. The verdict goes to `out`; the progress line and sentences about what
 // went wrong to `progress`. Returns 0 when everything held, 1 when an invariant broke, the audit
-// found something or a request failed, 2 when there was no service to judge, 130 after a clean
-// interruption.
+// found something or a request failed, 2 when there was no service to judge or nothing to be had,
+// 130 after a clean interruption.
 int drill(drill_options const& options, std::ostream& out, std::ostream& progress);
 
 // What the requests came to.
@@ -81,5 +81,14 @@ struct drill_findings {
 
 // Throws command_error with a sentence for the first option out of its bounds.
 void require_valid(drill_options const& options);
+
+// What a drill finds before it fires.
+struct drill_item {
+    drill_level level;
+    std::optional<std::int64_t> max_per_customer;
+};
+
+// Throws command_error when not even one request could succeed: refusing everybody is no proof.
+void require_winnable(drill_options const& options, drill_item const& found);
 
 } // namespace holdfast::cli

@@ -346,7 +346,12 @@ TEST_CASE("a drill ends with the verdict a script needs")
     CHECK_FALSE(has(words.out, "NOT PASSED"));
     CHECK(front.level_of(lent) == level{.on_hand = 100, .reserved = 0, .available = 100});
 
-    // Nothing to judge is another thing than a bad judgement.
+    // Nothing to judge is another thing than a bad judgement; refusing everybody proves nothing.
+    auto const sold_out =
+        ask(service, {"drill", "--sku", at_a_rate, "--requests", "10", "--clients", "2"});
+    CHECK(sold_out.status == 2);
+    CHECK(has(sold_out.err, "nothing would be proven"));
+    CHECK_FALSE(has(sold_out.out, "PASSED"));
     CHECK(ask(service, {"drill", "--sku", "NEVER", "--requests", "1", "--clients", "1"}).status ==
           2);
     CHECK(ask(service, {"drill", "--sku", lent, "--requests", "0", "--clients", "1"}).status == 2);

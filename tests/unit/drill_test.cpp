@@ -13,6 +13,8 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <vector>
 
 using namespace holdfast::cli;
@@ -184,6 +186,39 @@ TEST_CASE(
     CHECK(complains([](auto& o) { o.rate = std::nan(""); }, "--rate"));
     CHECK(complains([](auto& o) { o.ttl = 0s; }, "--ttl"));
     CHECK(complains([](auto& o) { o.ttl = 604'801s; }, "--ttl"));
+}
+
+TEST_CASE("a drill that can only be refused proves nothing, and says so instead of passing")
+{
+    auto const complaint = [](std::int64_t quantity, drill_item const& found) {
+        auto options = small_drill();
+        options.quantity = quantity;
+        try {
+            require_winnable(options, found);
+        } catch (command_error const& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    auto const shelf = [](std::int64_t on_hand, std::int64_t reserved) {
+        return drill_item{.level = {.on_hand = on_hand, .reserved = reserved, .version = 1},
+                          .max_per_customer = std::nullopt};
+    };
+    CHECK(complaint(1, shelf(0, 0)) ==
+          "nothing would be proven: each request wants 1 of \"TEE-M\", and only 0 are available at "
+          "main; put some there first");
+    CHECK(mentions(complaint(1, shelf(100, 100)), "only 0 are available"));
+    CHECK(mentions(complaint(1, shelf(3, 7)), "only 0 are available"));
+    CHECK(mentions(complaint(3, shelf(10, 8)), "only 2 are available"));
+    CHECK(complaint(2, shelf(10, 8)).empty());
+    CHECK(complaint(1, shelf(1, 0)).empty());
+
+    auto limited = shelf(100, 0);
+    limited.max_per_customer = 2;
+    CHECK(complaint(2, limited).empty());
+    CHECK(complaint(3, limited) ==
+          "nothing would be proven: each request wants 3 of \"TEE-M\", and a "
+          "customer may have 2");
 }
 
 TEST_CASE("the API key is never part of a complaint")
