@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every setting there is: flag, else environment, else the file of --config, else the default here.
-// Their bounds, their sentences and docs/reference/settings.md come from one table in config.cpp.
+// Their bounds, their sentences and docs/reference/settings.md come from the table of settings.
 #pragma once
 
 #include "service/log.hpp"
