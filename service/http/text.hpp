@@ -31,6 +31,11 @@ using query_parameters = std::vector<std::pair<std::string, std::string>>;
 // libraries write one; a plus sign is %2B. Nothing when a % is not followed by two digits.
 [[nodiscard]] std::optional<query_parameters> parse_query(std::string_view text);
 
+// The lists that have cursors.
+inline constexpr std::string_view reservations_list = "r";
+inline constexpr std::string_view items_list = "i";
+inline constexpr std::string_view movements_list = "m";
+
 // An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing
 // to another: `list` is its name.
 [[nodiscard]] std::string to_cursor(std::string_view list, std::string_view last_shown);

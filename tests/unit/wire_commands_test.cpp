@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request means and what an answer looks like: every rule of the API about bodies, queries,
-// keys and paths, and the status of every refusal.
+// What a request means: every rule of the API about bodies, queries, keys and paths.
 
-#include "service/http/problem.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,18 +15,12 @@
 using holdfast::errc;
 using holdfast::level_key;
 using holdfast::location;
-using holdfast::refusal;
-using holdfast::reservation;
 using holdfast::reservation_state;
 using holdfast::sku;
 using holdfast::timestamp;
 using holdfast::uuid;
-using holdfast::http::fault_kind;
-using holdfast::http::fault_report;
 using holdfast::http::query_parameters;
-using holdfast::http::reply;
 using holdfast::http::request;
-using nlohmann::json;
 using namespace std::chrono_literals;
 
 namespace http = holdfast::http;
@@ -105,29 +94,6 @@ timestamp at(std::string_view text)
 uuid id_of(std::string_view text)
 {
     return uuid::parse(text).value();
-}
-
-reservation a_hold()
-{
-    return {
-        .id = id_of(an_id),
-        .lines = {{.at = {sku("TEE-M"), location()}, .quantity = 2}},
-        .customer = {},
-        .reference = {},
-        .created_at = at("2026-03-01T09:00:00Z"),
-        .expires_at = at("2026-03-01T09:15:00Z"),
-        .settled_at = {},
-        .supersedes = {},
-        .superseded_by = {},
-    };
-}
-
-std::optional<std::string> header(reply const& answer, std::string_view name)
-{
-    for (auto const& [n, value] : answer.headers)
-        if (n == name)
-            return value;
-    return std::nullopt;
 }
 
 } // namespace
@@ -633,245 +599,4 @@ TEST_CASE("a parameter nobody knows is refused everywhere")
     CHECK(faults(http::parse_movement_filter(with_x(""))) == unknown);
     CHECK(faults(http::parse_adjust(with_x(R"({"delta":1,"reason":"found"})"))) == unknown);
     CHECK(http::parse_nothing(look({})).has_value());
-}
-
-TEST_CASE("a hold is shown as the API describes it")
-{
-    CHECK(http::to_json(a_hold()) ==
-          R"({"id":"0190a6c2-7d1e-7c3a-9b54-1f2e3d4c5b6a","state":"held","lines":[{"sku":"TEE-M",)"
-          R"("location":"main","quantity":2,"confirmed":0,"returned":0}],"customer":null,)"
-          R"("reference":null,"created_at":"2026-03-01T09:00:00.000000Z",)"
-          R"("expires_at":"2026-03-01T09:15:00.000000Z","confirmed_at":null,"released_at":null,)"
-          R"("expired_at":null,"supersedes":null,"superseded_by":null,"metadata":{}})");
-}
-
-TEST_CASE("a reservation says when and how it ended")
-{
-    auto r = a_hold();
-    r.customer = "c \"42\"\n";
-    r.metadata = R"({"a":[1]})";
-    r.supersedes = id_of(another_id);
-    r.settled_at = at("2026-03-01T09:05:00Z");
-    auto const ended = [&](reservation_state state) {
-        r.state = state;
-        auto const shown = json::parse(http::to_json(r));
-        texts when;
-        for (auto const* name : {"confirmed_at", "released_at", "expired_at"})
-            when.push_back(shown.at(name).is_null() ? "-" : shown.at(name).get<std::string>());
-        return when;
-    };
-    std::string const then = "2026-03-01T09:05:00.000000Z";
-    CHECK(ended(reservation_state::confirmed) == texts{then, "-", "-"});
-    CHECK(ended(reservation_state::released) == texts{"-", then, "-"});
-    // Swept or not, a hold has expired at the moment it was held until.
-    CHECK(ended(reservation_state::expired) == texts{"-", "-", "2026-03-01T09:15:00.000000Z"});
-    r.settled_at.reset();
-    CHECK(ended(reservation_state::expired) == texts{"-", "-", "2026-03-01T09:15:00.000000Z"});
-
-    auto const shown = json::parse(http::to_json(r));
-    CHECK(shown.at("customer") == "c \"42\"\n");
-    CHECK(shown.at("metadata") == json::parse(R"({"a":[1]})"));
-    CHECK(shown.at("supersedes") == another_id);
-}
-
-TEST_CASE("K10: a location that is short takes nothing from what another has")
-{
-    holdfast::item const shown{
-        .sku = sku("TEE-M"),
-        .settings = {},
-        .levels = {{location("back"), {.on_hand = 1, .reserved = 5, .version = 9}},
-                   {location("main"), {.on_hand = 3, .reserved = 0, .version = 1}}},
-    };
-    CHECK(http::to_json(shown) ==
-          R"({"sku":"TEE-M","name":null,"on_sale":true,"on_hand":4,"reserved":5,"available":3,)"
-          R"("levels":[{"location":"back","on_hand":1,"reserved":5,"available":0,"version":9,)"
-          R"("short":4},{"location":"main","on_hand":3,"reserved":0,"available":3,"version":1}],)"
-          R"("sale_starts_at":null,"sale_ends_at":null,"max_per_customer":null,)"
-          R"("low_stock_at":null,"strategy":null})");
-}
-
-TEST_CASE("an adjustment shows its ledger line, the level, and the holds a short level concerns")
-{
-    holdfast::adjustment made{
-        .entry = {.id = 48213,
-                  .movement = {.at = {sku("TEE-M"), location()},
-                               .kind = holdfast::movement_kind::counted,
-                               .on_hand_delta = -3,
-                               .after = {.on_hand = 97, .reserved = 7, .version = 13},
-                               .by = {.actor = "warehouse", .reason = "count", .note = "Wet"}},
-                  .at = at("2026-03-01T09:30:00Z")},
-        .level = {location(), {.on_hand = 97, .reserved = 7, .version = 13}},
-        .holds = {},
-    };
-    CHECK(http::to_json(made) ==
-          R"({"movement":{"id":"48213","kind":"counted","reason":"count","on_hand_delta":-3,)"
-          R"("reserved_delta":0,"on_hand":97,"reserved":7,"version":13,"sku":"TEE-M",)"
-          R"("location":"main","reservation_id":null,"actor":"warehouse","note":"Wet",)"
-          R"("reference":null,"at":"2026-03-01T09:30:00.000000Z"},"level":{"location":"main",)"
-          R"("on_hand":97,"reserved":7,"available":90,"version":13}})");
-
-    made.level.level.on_hand = 2;
-    made.holds = {{.reservation_id = id_of(an_id),
-                   .quantity = 7,
-                   .expires_at = at("2026-03-01T10:00:00Z"),
-                   .customer = "c-1",
-                   .reference = {}}};
-    auto const shown = json::parse(http::to_json(made));
-    CHECK(shown.at("level").at("short") == 5);
-    CHECK(shown.at("holds") ==
-          json::parse(R"([{"reservation_id":"0190a6c2-7d1e-7c3a-9b54-1f2e3d4c5b6a","quantity":7,
-                           "expires_at":"2026-03-01T10:00:00.000000Z","customer":"c-1",
-                           "reference":null}])"));
-}
-
-TEST_CASE("an import and an audit report what they found")
-{
-    holdfast::import_report const report{
-        .mode = holdfast::import_mode::add,
-        .run = holdfast::import_run::preview,
-        .rows = 2,
-        .created = 1,
-        .changed = 1,
-        .unchanged = 0,
-        .differences = {{.row = 3,
-                         .at = {sku("MUG"), location("shop-2")},
-                         .on_hand_before = 0,
-                         .on_hand_after = 40,
-                         .is_new = true}},
-    };
-    CHECK(http::to_json(report) ==
-          R"({"mode":"add","dry_run":true,"rows":2,"created":1,"changed":1,"unchanged":0,)"
-          R"("differences":[{"row":3,"sku":"MUG","location":"shop-2","on_hand_before":0,)"
-          R"("on_hand_after":40,"created":true}]})");
-
-    CHECK(http::to_json(holdfast::audit_report{.checked = 12, .violations = {}}) ==
-          R"({"ok":true,"checked":12,"violations":[]})");
-    CHECK(http::to_json(holdfast::audit_report{
-              .checked = 12, .violations = {{"ledger_sum", "A", "main", "on hand 3, ledger 4"}}}) ==
-          R"({"ok":false,"checked":12,"violations":[{"check":"ledger_sum","sku":"A",)"
-          R"("location":"main","detail":"on hand 3, ledger 4"}]})");
-}
-
-TEST_CASE("a page ends with a cursor when there is more, and null when there is not")
-{
-    std::vector<reservation> found{a_hold(), a_hold(), a_hold()};
-    found[1].id = id_of(another_id);
-    auto const page = json::parse(http::to_page(found, 2));
-    CHECK(page.at("data").size() == 2);
-    auto const next = http::parse_reservation_filter(
-        look({{"cursor", page.at("next_cursor").get<std::string>()}}));
-    CHECK(next->before == id_of(another_id));
-
-    CHECK(json::parse(http::to_page(found, 3)).at("next_cursor").is_null());
-    CHECK(http::to_page(std::vector<reservation>(), 50) == R"({"data":[],"next_cursor":null})");
-
-    std::vector<holdfast::item> const items{{sku("é 1"), {}, {}}, {sku("z"), {}, {}}};
-    auto const cursor = json::parse(http::to_page(items, 1)).at("next_cursor");
-    CHECK(http::parse_item_filter(look({{"cursor", cursor.get<std::string>()}}))->after ==
-          sku("é 1"));
-}
-
-TEST_CASE("every refusal has the status of the contract")
-{
-    std::vector<std::pair<errc, int>> const statuses{
-        {errc::malformed_json, 400},
-        {errc::validation_failed, 400},
-        {errc::idempotency_key_missing, 400},
-        {errc::unauthenticated, 401},
-        {errc::forbidden, 403},
-        {errc::not_found, 404},
-        {errc::method_not_allowed, 405},
-        {errc::payload_too_large, 413},
-        {errc::unsupported_media_type, 415},
-        {errc::rate_limited, 429},
-        {errc::idempotency_key_reused, 422},
-        {errc::idempotency_key_in_progress, 409},
-        {errc::unknown_sku, 404},
-        {errc::unknown_reservation, 404},
-        {errc::precondition_failed, 412},
-        {errc::already_confirmed, 409},
-        {errc::already_released, 409},
-        {errc::reservation_expired, 409},
-        {errc::not_on_sale, 409},
-        {errc::customer_limit, 409},
-        {errc::insufficient_stock, 409},
-        {errc::would_go_negative, 409},
-        {errc::would_be_short, 409},
-        {errc::quantity_overflow, 422},
-    };
-    CHECK(statuses.size() == static_cast<std::size_t>(errc::quantity_overflow) + 1);
-    for (auto const& [code, status] : statuses) {
-        auto const answer = http::problem(refusal{.code = code}, ask(""));
-        auto const body = json::parse(answer.body);
-        CHECK_MESSAGE(answer.status == status, slug(code));
-        CHECK(answer.content_type == "application/problem+json");
-        CHECK(body.at("status") == status);
-        CHECK(body.at("code") == slug(code));
-        CHECK(body.at("type") == "urn:holdfast:problem:" + std::string(slug(code)));
-        CHECK(body.at("title") == title(code));
-        CHECK(!body.at("detail").get<std::string>().empty());
-        CHECK(body.at("request_id") == "req-1");
-        CHECK(body.size() == 6);
-    }
-}
-
-TEST_CASE("a problem carries what helps to go on")
-{
-    auto const answer = http::problem(
-        refusal{.code = errc::insufficient_stock,
-                .detail = "Two lines fall short.",
-                .items = {{{sku("A"), location()}, 3, 1}, {{sku("B"), location("x")}, 2, 0}},
-                .errors = {{.pointer = "/rows/17/quantity",
-                            .detail = "must be \"whole\"",
-                            .row = 17,
-                            .column = "quantity"}},
-                .on_hand = 121,
-                .retry_after = 2s},
-        ask(""));
-    auto const body = json::parse(answer.body);
-    CHECK(body.at("detail") == "Two lines fall short.");
-    CHECK(body.at("items") ==
-          json::parse(R"([{"sku":"A","location":"main","requested":3,"available":1},
-                          {"sku":"B","location":"x","requested":2,"available":0}])"));
-    CHECK(body.at("errors") ==
-          json::parse(R"([{"pointer":"/rows/17/quantity","row":17,"column":"quantity",
-                           "detail":"must be \"whole\""}])"));
-    CHECK(body.at("on_hand") == 121);
-    CHECK(header(answer, "Retry-After") == "2");
-    CHECK(!header(answer, "WWW-Authenticate"));
-
-    CHECK(header(http::problem(refusal{.code = errc::unauthenticated}, ask("")),
-                 "WWW-Authenticate") == "Bearer");
-    CHECK(header(http::problem(refusal{.code = errc::rate_limited, .retry_after = 0s}, ask("")),
-                 "Retry-After") == "1");
-}
-
-TEST_CASE("a fault of ours says what to do and nothing of its cause")
-{
-    auto const told = [](fault_report const& why) {
-        auto const answer = http::problem(why, ask(""));
-        auto const body = json::parse(answer.body);
-        CHECK(body.at("status") == answer.status);
-        return std::to_string(answer.status) + " " + body.at("code").get<std::string>() + " " +
-               header(answer, "Retry-After").value_or("-");
-    };
-    CHECK(told({fault_kind::internal}) == "500 internal -");
-    CHECK(told({fault_kind::overloaded}) == "503 overloaded 1");
-    CHECK(told({.kind = fault_kind::overloaded, .retry_after = 5s}) == "503 overloaded 5");
-    CHECK(told({fault_kind::database_unavailable}) == "503 database-unavailable 1");
-    CHECK(told({fault_kind::outcome_unknown}) == "503 outcome-unknown 1");
-
-    auto const answer = http::problem(fault_report{.kind = fault_kind::database_unavailable,
-                                                   .detail = "Not ready.",
-                                                   .reasons = {"a", "b"}},
-                                      ask(""));
-    CHECK(json::parse(answer.body).at("reasons") == json({"a", "b"}));
-    CHECK(json::parse(answer.body).at("detail") == "Not ready.");
-
-    auto const too_large = http::header_too_large("At most 16384 bytes of header.", ask(""));
-    CHECK(too_large.status == 431);
-    CHECK(json::parse(too_large.body).at("code") == "payload-too-large");
-    CHECK(json::parse(too_large.body).at("status") == 431);
-    CHECK(json::parse(too_large.body).at("title") == "The header is too large");
-    CHECK(json::parse(too_large.body).at("detail") == "At most 16384 bytes of header.");
 }
