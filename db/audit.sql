@@ -59,14 +59,15 @@ SELECT 'promises-are-backed', sku, location,
  WHERE reserved > on_hand + shortage OR on_hand < 0 OR reserved < 0
  LIMIT :row_count::bigint;
 
--- What a reservation's lines say fits its state.
+-- What a reservation's lines say fits its state, and no line is without its reservation.
 -- name: line_differs(row_count) :many
 SELECT 'lines-fit-state', l.sku, l.location,
-       format('reservation %s is %s with %s of %s confirmed, %s returned', r.id, r.state,
-              l.confirmed, l.quantity, l.returned)
+       format('reservation %s is %s with %s of %s confirmed, %s returned', l.reservation_id,
+              COALESCE(r.state::text, 'missing'), l.confirmed, l.quantity, l.returned)
   FROM reservation_line l
-  JOIN reservation r ON r.id = l.reservation_id
- WHERE (r.state = 'held' AND l.held_until IS DISTINCT FROM r.expires_at)
+  LEFT JOIN reservation r ON r.id = l.reservation_id
+ WHERE r.id IS NULL
+    OR (r.state = 'held' AND l.held_until IS DISTINCT FROM r.expires_at)
     OR (r.state <> 'held' AND l.held_until IS NOT NULL)
     OR (r.state <> 'confirmed' AND l.confirmed <> 0)
  LIMIT :row_count::bigint;

@@ -94,13 +94,18 @@ struct columns {
 
 } // namespace
 
-std::vector<receipt> append(transaction& tx, std::span<movement const> movements)
+void append(transaction& tx, std::span<movement const> movements)
 {
     columns const c(movements);
-    return tx.many<receipt>(sql::movements::append, c.skus, c.locations, c.versions, c.kinds,
-                            c.on_hand_deltas, c.reserved_deltas, c.on_hands, c.reserveds,
-                            c.reservation_ids, c.actors, c.reasons, c.notes, c.references,
-                            c.event_types);
+    tx.exec(sql::movements::append, c.skus, c.locations, c.versions, c.kinds, c.on_hand_deltas,
+            c.reserved_deltas, c.on_hands, c.reserveds, c.reservation_ids, c.actors, c.reasons,
+            c.notes, c.references, c.event_types);
+}
+
+entry of_version(transaction& tx, level_key const& at, std::int64_t version)
+{
+    return to_entry(at.sku,
+                    tx.one<entry_row>(sql::movements::of_version, at.sku, at.location, version));
 }
 
 std::vector<entry> newest(transaction& tx, sku const& of, std::optional<std::int64_t> before,

@@ -20,14 +20,12 @@ struct entry {
     timestamp at;
 };
 
-struct receipt {
-    std::int64_t id = 0;
-    timestamp at;
-};
-
 // Writes movements and their events, in the order given: per level by rising version. The levels
-// must be locked by this transaction. Returns id and time of each.
-std::vector<receipt> append(transaction&, std::span<movement const>);
+// must be locked by this transaction.
+void append(transaction&, std::span<movement const>);
+
+// The movement that gave the level this version. Precondition: there is one.
+[[nodiscard]] entry of_version(transaction&, level_key const&, std::int64_t version);
 
 // Newest first, those with an id below `before`.
 [[nodiscard]] std::vector<entry> newest(transaction&, sku const&,

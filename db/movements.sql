@@ -2,8 +2,8 @@
 -- The ledger and the outbox: one line and one event for each change of a level, written together.
 
 -- name: append(skus, locations, versions, kinds, on_hand_deltas, reserved_deltas, on_hands,
---     reserveds, reservation_ids, actors, reasons, notes, refs, event_types) :many
-WITH change AS (
+--     reserveds, reservation_ids, actors, reasons, notes, refs, event_types) :exec
+WITH change AS MATERIALIZED (
     SELECT *
       FROM unnest(:skus::text[], :locations::text[], :versions::bigint[], :kinds::movement_kind[],
                   :on_hand_deltas::bigint[], :reserved_deltas::bigint[], :on_hands::bigint[],
@@ -18,16 +18,17 @@ WITH change AS (
            reservation_id, actor, reason, note, reference
       FROM change
      ORDER BY place
-    RETURNING id, at
-), told AS (
-    INSERT INTO outbox_event (type, sku, location, version)
-    SELECT event_type, sku, location, version
-      FROM change
-     ORDER BY place
 )
-SELECT id, at
-  FROM written
- ORDER BY id;
+INSERT INTO outbox_event (type, sku, location, version)
+SELECT event_type, sku, location, version
+  FROM change
+ ORDER BY place;
+
+-- name: of_version(sku, location, version) :one
+SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
+       reservation_id, actor, reason, note, reference, at
+  FROM movement
+ WHERE sku = :sku AND location = :location AND version = :version::bigint;
 
 -- name: newest(sku, before, row_count) :many
 SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,

@@ -17,8 +17,6 @@ struct look_row {
     std::optional<uuid> earlier_id;
     std::optional<fingerprint> earlier_fingerprint;
     bool is_key_of_another_kind = false;
-    std::string sku;
-    std::string location;
     bool is_known = false;
     bool is_on_sale = false;
     std::optional<std::int64_t> max_per_customer;
@@ -40,6 +38,32 @@ struct reservation_row {
     bool is_due = false;
 };
 
+struct locked_row {
+    uuid id;
+    std::string state;
+    std::optional<std::string> customer;
+    std::optional<std::string> reference;
+    std::string metadata;
+    timestamp created_at;
+    timestamp expires_at;
+    std::optional<timestamp> settled_at;
+    std::optional<uuid> supersedes;
+    std::optional<uuid> superseded_by;
+    bool is_due = false;
+    timestamp now;
+};
+
+struct key_row {
+    std::int64_t place = 0;
+    uuid id;
+    fingerprint print{};
+};
+
+struct inserted_row {
+    std::int64_t count = 0;
+    timestamp now;
+};
+
 struct line_row {
     uuid reservation_id;
     std::string sku;
@@ -52,16 +76,25 @@ struct line_row {
 
 // Lines as columns for unnest.
 struct line_columns {
+    line_columns() = default;
+
     template <class Lines, class Quantity>
     line_columns(Lines const& lines, Quantity quantity)
     {
-        for (auto const& line : lines) {
-            skus.push_back(line.at.sku.str());
-            locations.push_back(line.at.location.str());
-            quantities.push_back(line.*quantity);
-        }
+        for (auto const& line : lines)
+            add({}, line, quantity);
     }
 
+    template <class Line, class Quantity>
+    void add(uuid const& id, Line const& line, Quantity quantity)
+    {
+        ids.push_back(id);
+        skus.push_back(line.at.sku.str());
+        locations.push_back(line.at.location.str());
+        quantities.push_back(line.*quantity);
+    }
+
+    std::vector<uuid> ids; // of their reservations
     std::vector<std::string> skus;
     std::vector<std::string> locations;
     std::vector<units> quantities;
@@ -163,40 +196,92 @@ std::vector<reservation_row> list_rows(transaction& tx, filter const& f)
 
 } // namespace
 
-view look(transaction& tx, key const& k, std::int64_t lock_number,
-          std::span<line_request const> lines)
+std::vector<view> look(transaction& tx, std::span<question const> questions)
 {
-    line_columns const wanted(lines, &line_request::quantity);
-    auto rows = tx.many<look_row>(sql::reservations::look, lock_number, k.api_key_id, k.text,
-                                  wanted.skus, wanted.locations);
-    view v;
-    for (auto& r : rows) {
-        v.has_key_lock = r.is_mine;
-        v.is_key_of_another_kind = r.is_key_of_another_kind;
-        if (r.earlier_id)
-            v.earlier = {*r.earlier_id, r.earlier_fingerprint.value_or(fingerprint{})};
-        v.prospects.push_back({{sku(std::move(r.sku)), location(std::move(r.location))},
-                               r.is_known,
-                               r.is_on_sale,
-                               r.max_per_customer,
-                               std::move(r.strategy),
-                               r.available});
+    std::vector<std::int64_t> lock_numbers, api_key_ids;
+    std::vector<std::string> keys, skus, locations;
+    for (auto const& q : questions)
+        for (auto const& line : q.lines) {
+            lock_numbers.push_back(q.lock_number);
+            api_key_ids.push_back(q.key.api_key_id);
+            keys.push_back(q.key.text);
+            skus.push_back(line.at.sku.str());
+            locations.push_back(line.at.location.str());
+        }
+    auto rows = tx.many<look_row>(sql::reservations::look, lock_numbers, api_key_ids, keys, skus,
+                                  locations);
+    std::vector<view> views;
+    views.reserve(questions.size());
+    auto row = rows.begin();
+    for (auto const& q : questions) {
+        view& v = views.emplace_back();
+        for (auto const& line : q.lines) {
+            auto& r = *row++;
+            v.has_key_lock = r.is_mine;
+            v.is_key_of_another_kind = r.is_key_of_another_kind;
+            if (r.earlier_id)
+                v.earlier = {*r.earlier_id, r.earlier_fingerprint.value_or(fingerprint{})};
+            v.prospects.push_back({line.at, r.is_known, r.is_on_sale, r.max_per_customer,
+                                   std::move(r.strategy), r.available});
+        }
     }
-    return v;
+    return views;
 }
 
-std::optional<earlier> find_key(transaction& tx, key const& k)
+std::vector<std::optional<earlier>> find_keys(transaction& tx, std::span<key const> keys)
 {
-    return tx.maybe<earlier>(sql::reservations::find_key, k.api_key_id, k.text);
+    std::vector<std::int64_t> api_key_ids;
+    std::vector<std::string> texts;
+    for (auto const& k : keys) {
+        api_key_ids.push_back(k.api_key_id);
+        texts.push_back(k.text);
+    }
+    std::vector<std::optional<earlier>> all(keys.size());
+    for (auto const& r : tx.many<key_row>(sql::reservations::find_keys, api_key_ids, texts))
+        all.at(static_cast<std::size_t>(r.place)) = {r.id, r.print};
+    return all;
 }
 
-std::optional<times> insert(transaction& tx, reservation const& r, key const& k,
-                            std::chrono::seconds ttl)
+bool insert(transaction& tx, std::span<draft const> drafts)
 {
-    line_columns const lines(r.lines, &reservation_line::quantity);
-    return tx.maybe<times>(sql::reservations::insert, r.id, k.api_key_id, k.text, k.fingerprint,
-                           r.customer, r.reference, r.metadata, ttl.count(), r.supersedes,
-                           lines.skus, lines.locations, lines.quantities);
+    std::vector<uuid> ids;
+    std::vector<std::int64_t> api_key_ids, ttls, line_ttls;
+    std::vector<std::string> keys, metadatas;
+    std::vector<fingerprint> fingerprints;
+    std::vector<std::optional<std::string>> customers, references;
+    std::vector<std::optional<uuid>> supersedes;
+    std::vector<std::string> are_confirmed, lines_confirmed;
+    line_columns lines;
+    for (auto const& d : drafts) {
+        auto const& r = d.reservation;
+        auto const is_confirmed = to_text(r.state == reservation_state::confirmed);
+        ids.push_back(r.id);
+        api_key_ids.push_back(d.key.api_key_id);
+        keys.push_back(d.key.text);
+        fingerprints.push_back(d.key.fingerprint);
+        customers.push_back(r.customer);
+        references.push_back(r.reference);
+        metadatas.push_back(r.metadata);
+        ttls.push_back(d.ttl.count());
+        supersedes.push_back(r.supersedes);
+        are_confirmed.push_back(is_confirmed);
+        for (auto const& line : r.lines) {
+            lines.add(r.id, line, &reservation_line::quantity);
+            line_ttls.push_back(d.ttl.count());
+            lines_confirmed.push_back(is_confirmed);
+        }
+    }
+    auto const made = tx.one<inserted_row>(
+        sql::reservations::insert, ids, api_key_ids, keys, fingerprints, customers, references,
+        metadatas, ttls, supersedes, are_confirmed, lines.ids, lines.skus, lines.locations,
+        lines.quantities, line_ttls, lines_confirmed);
+    for (auto const& d : drafts) {
+        d.reservation.created_at = made.now;
+        d.reservation.expires_at = made.now + d.ttl;
+        if (d.reservation.state == reservation_state::confirmed)
+            d.reservation.settled_at = made.now;
+    }
+    return made.count == static_cast<std::int64_t>(drafts.size());
 }
 
 std::optional<found> by_id(transaction& tx, uuid const& id)
@@ -204,9 +289,19 @@ std::optional<found> by_id(transaction& tx, uuid const& id)
     return with_lines(tx, tx.maybe<reservation_row>(sql::reservations::by_id, id));
 }
 
-std::optional<found> lock(transaction& tx, uuid const& id)
+locked lock(transaction& tx, std::vector<uuid> const& ids)
 {
-    return with_lines(tx, tx.maybe<reservation_row>(sql::reservations::lock, id));
+    locked all;
+    std::vector<reservation_row> rows;
+    for (auto& r : tx.many<locked_row>(sql::reservations::lock, ids)) {
+        all.now = r.now;
+        rows.push_back({r.id, std::move(r.state), std::move(r.customer), std::move(r.reference),
+                        std::move(r.metadata), r.created_at, r.expires_at, r.settled_at,
+                        r.supersedes, r.superseded_by, r.is_due});
+    }
+    for (auto& f : with_lines(tx, std::move(rows)))
+        all.by_id.emplace(f.reservation.id, std::move(f));
+    return all;
 }
 
 std::vector<reservation> lock_due(transaction& tx, std::span<level_key const> keys,
@@ -221,20 +316,27 @@ std::vector<reservation> lock_due(transaction& tx, std::span<level_key const> ke
     return holds_of(tx, tx.many<uuid>(sql::reservations::lock_due, skus, locations, holds_max));
 }
 
-std::vector<reservation> lock_due_of_customer(transaction& tx, std::string const& customer,
-                                              std::size_t holds_max)
+std::vector<reservation> lock_due_of_customers(transaction& tx,
+                                               std::vector<std::string> const& customers,
+                                               std::size_t holds_max)
 {
     return holds_of(tx,
-                    tx.many<uuid>(sql::reservations::lock_due_of_customer, customer, holds_max));
+                    tx.many<uuid>(sql::reservations::lock_due_of_customers, customers, holds_max));
 }
 
-timestamp confirm(transaction& tx, reservation const& r)
+void settle(transaction& tx, std::span<reservation const* const> settled)
 {
-    line_columns const lines(r.lines, &reservation_line::confirmed);
-    return tx
-        .maybe<timestamp>(sql::reservations::confirm, r.id, lines.skus, lines.locations,
-                          lines.quantities)
-        .value();
+    std::vector<uuid> ids;
+    std::vector<std::string> states;
+    line_columns lines;
+    for (auto const* r : settled) {
+        ids.push_back(r->id);
+        states.emplace_back(to_string(r->state));
+        for (auto const& line : r->lines)
+            lines.add(r->id, line, &reservation_line::confirmed);
+    }
+    tx.exec(sql::reservations::settle, ids, states, lines.ids, lines.skus, lines.locations,
+            lines.quantities);
 }
 
 timestamp close(transaction& tx, std::span<uuid const> ids, reservation_state state,
@@ -244,9 +346,15 @@ timestamp close(transaction& tx, std::span<uuid const> ids, reservation_state st
                              to_string(state), superseded_by);
 }
 
-timestamp extend(transaction& tx, uuid const& id, std::chrono::seconds ttl)
+void extend(transaction& tx, std::span<extension const> extensions)
 {
-    return tx.maybe<timestamp>(sql::reservations::extend, id, ttl.count()).value();
+    std::vector<uuid> ids;
+    std::vector<std::int64_t> ttls;
+    for (auto const& e : extensions) {
+        ids.push_back(e.id);
+        ttls.push_back(e.ttl.count());
+    }
+    tx.exec(sql::reservations::extend, ids, ttls);
 }
 
 void give_back(transaction& tx, uuid const& id, std::span<line_request const> lines, restocking how)
@@ -256,21 +364,26 @@ void give_back(transaction& tx, uuid const& id, std::span<line_request const> li
             how == restocking::to_the_shelf);
 }
 
-void lock_customer(transaction& tx, std::int64_t lock_number)
+void lock_customers(transaction& tx, std::vector<std::int64_t> const& lock_numbers)
 {
-    tx.exec(sql::reservations::lock_customer, lock_number);
+    tx.exec(sql::reservations::lock_customers, lock_numbers);
 }
 
-std::int64_t open_holds(transaction& tx, std::string const& customer)
+std::vector<units> open_holds(transaction& tx, std::vector<std::string> const& customers)
 {
-    return tx.one<std::int64_t>(sql::reservations::open_holds, customer);
+    return tx.many<units>(sql::reservations::open_holds, customers);
 }
 
-std::vector<sku_units> units_of_customer(transaction& tx, std::string const& customer,
-                                         std::vector<std::string> const& skus,
-                                         std::optional<uuid> const& apart_from)
+std::vector<units> units_of_customers(transaction& tx, std::span<customer_item const> asked)
 {
-    return tx.many<sku_units>(sql::reservations::units_of_customer, customer, skus, apart_from);
+    std::vector<std::string> customers, skus;
+    std::vector<std::optional<uuid>> apart_from;
+    for (auto const& a : asked) {
+        customers.push_back(a.customer);
+        skus.push_back(a.sku);
+        apart_from.push_back(a.apart_from);
+    }
+    return tx.many<units>(sql::reservations::units_of_customers, customers, skus, apart_from);
 }
 
 std::vector<hold_on_level> holds_on(transaction& tx, level_key const& at, std::size_t limit)

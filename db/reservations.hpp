@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,13 @@ struct prospect {
     units available = 0; // without reclaiming anything
 };
 
+// One request to reserve, as look() asks about it. What it refers to outlives the call.
+struct question {
+    reservations::key const& key;
+    std::int64_t lock_number = 0; // of the key
+    std::span<line_request const> lines;
+};
+
 struct view {
     bool has_key_lock = false;           // nobody else is working on this key
     bool is_key_of_another_kind = false; // the key belongs to an adjustment, return or import
@@ -47,20 +55,24 @@ struct view {
     std::vector<prospect> prospects; // one for each wanted level, in its order
 };
 
-// Tries the key's lock and looks at the items wanted, in one round trip.
-[[nodiscard]] view look(transaction&, key const&, std::int64_t lock_number,
-                        std::span<line_request const>);
+// Tries the lock of each key and looks at the items wanted, in one round trip. A view for each
+// question.
+[[nodiscard]] std::vector<view> look(transaction&, std::span<question const>);
 
-[[nodiscard]] std::optional<earlier> find_key(transaction&, key const&);
+// What each of these keys has made, or nothing.
+[[nodiscard]] std::vector<std::optional<earlier>> find_keys(transaction&, std::span<key const>);
 
-struct times {
-    timestamp created_at;
-    timestamp expires_at;
+// A reservation to insert: held, or confirmed in all its lines when its state says so. What it
+// refers to outlives the call.
+struct draft {
+    holdfast::reservation& reservation;
+    reservations::key const& key;
+    std::chrono::seconds ttl{0};
 };
 
-// Inserts a held reservation. Nothing when its key is taken already.
-[[nodiscard]] std::optional<times> insert(transaction&, reservation const&, key const&,
-                                          std::chrono::seconds ttl);
+// Inserts them and fills in their times. False when a key is taken already: then the transaction
+// must be rolled back.
+[[nodiscard]] bool insert(transaction&, std::span<draft const>);
 
 // A reservation, and whether its time has passed by the database's clock.
 struct found {
@@ -70,47 +82,61 @@ struct found {
 
 [[nodiscard]] std::optional<found> by_id(transaction&, uuid const&);
 
-// The same, locked until the transaction ends.
-[[nodiscard]] std::optional<found> lock(transaction&, uuid const&);
+// Reservations locked in the order of their ids until the transaction ends, and its time. Unknown
+// ids are left out.
+struct locked {
+    std::map<uuid, found> by_id;
+    timestamp now;
+};
+
+[[nodiscard]] locked lock(transaction&, std::vector<uuid> const& ids);
 
 // Locks the due holds on these levels, the longest due first, and reads them. Waits for locked
 // rows.
 [[nodiscard]] std::vector<holdfast::reservation> lock_due(transaction&, std::span<level_key const>,
                                                           std::size_t holds_max);
 
-// Settles as confirmed with the `confirmed` numbers of the lines. Returns when.
-timestamp confirm(transaction&, holdfast::reservation const&);
+// Writes the final states of locked reservations and the `confirmed` numbers of their lines.
+void settle(transaction&, std::span<holdfast::reservation const* const>);
 
 // Settles as released or expired. Returns when.
 timestamp close(transaction&, std::span<uuid const>, reservation_state,
                 std::optional<uuid> superseded_by = std::nullopt);
 
-// Holds on for `ttl` from now. Returns until when.
-timestamp extend(transaction&, uuid const&, std::chrono::seconds ttl);
+struct extension {
+    uuid id;
+    std::chrono::seconds ttl{0}; // from the transaction's time on
+};
+
+// Extends locked holds.
+void extend(transaction&, std::span<extension const>);
 
 enum class restocking { to_the_shelf, none };
 
 void give_back(transaction&, uuid const&, std::span<line_request const>, restocking);
 
-// Makes later calls for this customer wait until the transaction ends, in every process.
-void lock_customer(transaction&, std::int64_t lock_number);
+// Makes later calls for these customers wait until the transaction ends, in every process.
+void lock_customers(transaction&, std::vector<std::int64_t> const& lock_numbers);
 
-[[nodiscard]] std::int64_t open_holds(transaction&, std::string const& customer);
+// How many holds each of them has open.
+[[nodiscard]] std::vector<units> open_holds(transaction&,
+                                            std::vector<std::string> const& customers);
 
-struct sku_units {
+// One customer and one SKU; one reservation may be left out of the count.
+struct customer_item {
+    std::string customer;
     std::string sku;
-    units count = 0;
+    std::optional<uuid> apart_from;
 };
 
-// Units the customer holds or has confirmed and not brought back, by SKU; due holds count until
-// they are expired. One reservation may be left out.
-[[nodiscard]] std::vector<sku_units> units_of_customer(transaction&, std::string const& customer,
-                                                       std::vector<std::string> const& skus,
-                                                       std::optional<uuid> const& apart_from);
+// Units each customer holds or has confirmed and not brought back of the SKU; due holds count until
+// they are expired.
+[[nodiscard]] std::vector<units> units_of_customers(transaction&, std::span<customer_item const>);
 
-// Locks the customer's due holds and reads them. Waits for locked rows.
+// Locks the due holds of these customers and reads them. Waits for locked rows.
 [[nodiscard]] std::vector<holdfast::reservation>
-lock_due_of_customer(transaction&, std::string const& customer, std::size_t holds_max);
+lock_due_of_customers(transaction&, std::vector<std::string> const& customers,
+                      std::size_t holds_max);
 
 struct hold_on_level {
     uuid reservation_id;

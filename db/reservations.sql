@@ -3,21 +3,20 @@
 -- somebody has returned its units yet or not; only towards a customer's limit it counts until then.
 -- The database's clock decides.
 
--- Everything known before anything is taken: whether this transaction got the key's lock, what the
--- key made before, and the rules of each item wanted. The lock is tried, not waited for.
--- name: look(lock_number, api_key_id, key, skus, locations) :many
+-- Everything known before anything is taken, a row for each line wanted: whether this transaction
+-- got the key's lock, what the key made before, and the rules of the item. Locks are tried, not
+-- waited for; a key that stands in several rows gets its lock several times.
+-- name: look(lock_numbers, api_key_ids, keys, skus, locations) :many
 WITH asked AS MATERIALIZED (
-    SELECT pg_try_advisory_xact_lock(:lock_number::bigint) AS is_mine,
-           :api_key_id::bigint AS api_key_id,
-           :key::text          AS key
+    SELECT pg_try_advisory_xact_lock(w.lock_number) AS is_mine, w.*
+      FROM unnest(:lock_numbers::bigint[], :api_key_ids::bigint[], :keys::text[], :skus::text[],
+                  :locations::text[]) WITH ORDINALITY
+           AS w(lock_number, api_key_id, key, sku, location, place)
 )
 SELECT asked.is_mine,
        earlier.id,
        earlier.fingerprint,
-       EXISTS (SELECT FROM idempotency_key k
-                WHERE k.api_key_id = asked.api_key_id AND k.key = asked.key),
-       w.sku,
-       w.location,
+       other.key IS NOT NULL,
        i.sku IS NOT NULL,
        COALESCE(i.on_sale AND COALESCE(i.sale_starts_at <= now(), true)
                           AND COALESCE(i.sale_ends_at > now(), true), false),
@@ -25,35 +24,47 @@ SELECT asked.is_mine,
        i.strategy,
        COALESCE(l.on_hand - l.reserved, 0)
   FROM asked
- CROSS JOIN unnest(:skus::text[], :locations::text[]) WITH ORDINALITY AS w(sku, location, place)
-  LEFT JOIN item i ON i.sku = w.sku
-  LEFT JOIN stock_level l ON l.sku = w.sku AND l.location = w.location
+  LEFT JOIN item i ON i.sku = asked.sku
+  LEFT JOIN stock_level l ON l.sku = asked.sku AND l.location = asked.location
   LEFT JOIN reservation earlier ON earlier.api_key_id = asked.api_key_id
                                AND earlier.idempotency_key = asked.key
- ORDER BY w.place;
+  LEFT JOIN idempotency_key other ON other.api_key_id = asked.api_key_id AND other.key = asked.key
+ ORDER BY asked.place;
 
--- name: find_key(api_key_id, key) :maybe
-SELECT id, fingerprint
-  FROM reservation
- WHERE api_key_id = :api_key_id::bigint AND idempotency_key = :key;
+-- Which of these keys have made a reservation, by their place.
+-- name: find_keys(api_key_ids, keys) :many
+SELECT w.place - 1, r.id, r.fingerprint
+  FROM unnest(:api_key_ids::bigint[], :keys::text[]) WITH ORDINALITY AS w(api_key_id, key, place)
+  JOIN reservation r ON r.api_key_id = w.api_key_id AND r.idempotency_key = w.key;
 
--- name: insert(id, api_key_id, key, fingerprint, customer, reference, metadata, ttl, supersedes,
---     skus, locations, quantities) :maybe
+-- Counts fewer than were given when a key is taken already. Lines do not wait for that answer: then
+-- the whole transaction is rolled back.
+-- name: insert(ids, api_key_ids, keys, fingerprints, customers, refs, metadatas, ttls, supersedes,
+--     are_confirmed, line_ids, skus, locations, quantities, line_ttls, lines_confirmed) :one
 WITH made AS (
     INSERT INTO reservation (id, api_key_id, idempotency_key, fingerprint, customer, reference,
-                             metadata, expires_at, supersedes)
-    VALUES (:id::uuid, :api_key_id::bigint, :key, :fingerprint::bytea, :customer, :reference,
-            :metadata, now() + :ttl::bigint * interval '1 second', :supersedes::uuid)
+                             metadata, expires_at, supersedes, state, settled_at)
+    SELECT n.id, n.api_key_id, n.key, n.fingerprint, n.customer, n.reference, n.metadata,
+           now() + n.ttl * interval '1 second', n.supersedes,
+           (CASE WHEN n.is_confirmed THEN 'confirmed' ELSE 'held' END)::reservation_state,
+           CASE WHEN n.is_confirmed THEN now() END
+      FROM unnest(:ids::uuid[], :api_key_ids::bigint[], :keys::text[], :fingerprints::bytea[],
+                  :customers::text[], :refs::text[], :metadatas::text[], :ttls::bigint[],
+                  :supersedes::uuid[], :are_confirmed::boolean[])
+           AS n(id, api_key_id, key, fingerprint, customer, reference, metadata, ttl, supersedes,
+                is_confirmed)
         ON CONFLICT (api_key_id, idempotency_key) DO NOTHING
-    RETURNING id, created_at, expires_at
+    RETURNING id
 ), lines AS (
-    INSERT INTO reservation_line (reservation_id, sku, location, quantity, held_until)
-    SELECT made.id, n.sku, n.location, n.quantity, made.expires_at
-      FROM made
-     CROSS JOIN unnest(:skus::text[], :locations::text[], :quantities::bigint[])
-           AS n(sku, location, quantity)
+    INSERT INTO reservation_line (reservation_id, sku, location, quantity, confirmed, held_until)
+    SELECT n.id, n.sku, n.location, n.quantity,
+           CASE WHEN n.is_confirmed THEN n.quantity ELSE 0 END,
+           CASE WHEN NOT n.is_confirmed THEN now() + n.ttl * interval '1 second' END
+      FROM unnest(:line_ids::uuid[], :skus::text[], :locations::text[], :quantities::bigint[],
+                  :line_ttls::bigint[], :lines_confirmed::boolean[])
+           AS n(id, sku, location, quantity, ttl, is_confirmed)
 )
-SELECT created_at, expires_at
+SELECT count(*), now()
   FROM made;
 
 -- name: by_id(id) :maybe
@@ -62,11 +73,12 @@ SELECT id, state, customer, reference, metadata, created_at, expires_at, settled
   FROM reservation
  WHERE id = :id::uuid;
 
--- name: lock(id) :maybe
+-- name: lock(ids) :many
 SELECT id, state, customer, reference, metadata, created_at, expires_at, settled_at, supersedes,
-       superseded_by, expires_at <= now()
+       superseded_by, expires_at <= now(), now()
   FROM reservation
- WHERE id = :id::uuid
+ WHERE id = ANY (:ids::uuid[])
+ ORDER BY id
    FOR UPDATE;
 
 -- name: lines(ids) :many
@@ -75,21 +87,19 @@ SELECT reservation_id, sku, location, quantity, confirmed, returned, restocked
  WHERE reservation_id = ANY (:ids::uuid[])
  ORDER BY reservation_id, sku, location;
 
--- name: confirm(id, skus, locations, confirmed) :maybe
+-- Brings reservations and all their lines into a final state.
+-- name: settle(ids, states, line_ids, skus, locations, confirmed) :exec
 WITH settled AS (
-    UPDATE reservation
-       SET state = 'confirmed', settled_at = now()
-     WHERE id = :id::uuid
-    RETURNING id, settled_at
-), lines AS (
-    UPDATE reservation_line l
-       SET confirmed = n.confirmed, held_until = NULL
-      FROM unnest(:skus::text[], :locations::text[], :confirmed::bigint[])
-           AS n(sku, location, confirmed), settled
-     WHERE l.reservation_id = settled.id AND l.sku = n.sku AND l.location = n.location
+    UPDATE reservation r
+       SET state = n.state, settled_at = now()
+      FROM unnest(:ids::uuid[], :states::reservation_state[]) AS n(id, state)
+     WHERE r.id = n.id
 )
-SELECT settled_at
-  FROM settled;
+UPDATE reservation_line l
+   SET confirmed = n.confirmed, held_until = NULL
+  FROM unnest(:line_ids::uuid[], :skus::text[], :locations::text[], :confirmed::bigint[])
+       AS n(id, sku, location, confirmed)
+ WHERE l.reservation_id = n.id AND l.sku = n.sku AND l.location = n.location;
 
 -- name: close(ids, state, superseded_by) :one
 WITH settled AS (
@@ -106,20 +116,18 @@ WITH settled AS (
 )
 SELECT now();
 
--- name: extend(id, ttl) :maybe
+-- name: extend(ids, ttls) :exec
 WITH extended AS (
-    UPDATE reservation
-       SET expires_at = now() + :ttl::bigint * interval '1 second'
-     WHERE id = :id::uuid
-    RETURNING id, expires_at
-), lines AS (
-    UPDATE reservation_line l
-       SET held_until = extended.expires_at
-      FROM extended
-     WHERE l.reservation_id = extended.id
+    UPDATE reservation r
+       SET expires_at = now() + n.ttl * interval '1 second'
+      FROM unnest(:ids::uuid[], :ttls::bigint[]) AS n(id, ttl)
+     WHERE r.id = n.id
+    RETURNING r.id, r.expires_at
 )
-SELECT expires_at
-  FROM extended;
+UPDATE reservation_line l
+   SET held_until = extended.expires_at
+  FROM extended
+ WHERE l.reservation_id = extended.id;
 
 -- name: give_back(id, skus, locations, quantities, is_restocked) :exec
 UPDATE reservation_line l
@@ -144,33 +152,40 @@ SELECT r.id
  ORDER BY r.id
    FOR UPDATE OF r;
 
--- name: lock_customer(lock_number) :exec
-SELECT pg_advisory_xact_lock(:lock_number::bigint);
+-- In order, so that two who lock several do not wait for each other.
+-- name: lock_customers(lock_numbers) :exec
+SELECT pg_advisory_xact_lock(w.number)
+  FROM (SELECT DISTINCT u.number
+          FROM unnest(:lock_numbers::bigint[]) AS u(number)
+         ORDER BY u.number) AS w;
 
 -- Counts due holds too, until somebody has expired them under their locks: a confirmation that
 -- began in time may still be under way.
--- name: open_holds(customer) :one
-SELECT count(*)
-  FROM reservation
- WHERE customer = :customer AND state = 'held';
+-- name: open_holds(customers) :many
+SELECT (SELECT count(*)
+          FROM reservation r
+         WHERE r.customer = w.customer AND r.state = 'held')
+  FROM unnest(:customers::text[]) WITH ORDINALITY AS w(customer, place)
+ ORDER BY w.place;
 
--- name: units_of_customer(customer, skus, apart_from) :many
-SELECT l.sku,
-       sum(CASE WHEN r.state = 'confirmed' THEN l.confirmed - l.restocked
-                WHEN r.state = 'held' THEN l.quantity
-                ELSE 0 END)::bigint
-  FROM reservation r
-  JOIN reservation_line l ON l.reservation_id = r.id
- WHERE r.customer = :customer AND l.sku = ANY (:skus::text[])
-   AND r.id IS DISTINCT FROM :apart_from::uuid
- GROUP BY l.sku;
+-- name: units_of_customers(customers, skus, apart_from) :many
+SELECT COALESCE((SELECT sum(CASE WHEN r.state = 'confirmed' THEN l.confirmed - l.restocked
+                                 WHEN r.state = 'held' THEN l.quantity
+                                 ELSE 0 END)
+                   FROM reservation r
+                   JOIN reservation_line l ON l.reservation_id = r.id AND l.sku = w.sku
+                  WHERE r.customer = w.customer AND r.id IS DISTINCT FROM w.apart_from), 0)::bigint
+  FROM unnest(:customers::text[], :skus::text[], :apart_from::uuid[]) WITH ORDINALITY
+       AS w(customer, sku, apart_from, place)
+ ORDER BY w.place;
 
--- name: lock_due_of_customer(customer, holds_max) :many
+-- name: lock_due_of_customers(customers, holds_max) :many
 SELECT id
   FROM reservation
  WHERE id IN (SELECT d.id
                 FROM reservation d
-               WHERE d.customer = :customer AND d.state = 'held' AND d.expires_at <= now()
+               WHERE d.customer = ANY (:customers::text[])
+                 AND d.state = 'held' AND d.expires_at <= now()
                ORDER BY d.id
                LIMIT :holds_max::bigint)
    AND state = 'held' AND expires_at <= now()

@@ -77,6 +77,9 @@ std::string setup_sql(session_options const& options)
            "SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET client_encoding = 'UTF8';"
            "SET standard_conforming_strings = on; SET client_min_messages = warning;"
            "SET plan_cache_mode = force_generic_plan;"
+           // A plan made while a table is small stays until it is analysed again, which may be many
+           // sales later: every statement goes by an index from the first row on.
+           "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
            "SET statement_timeout = " +
            ms(options.statement_timeout) +
            ";"

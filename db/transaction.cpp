@@ -35,6 +35,13 @@ void transaction::allow(std::chrono::milliseconds longest)
     has_more_time_ = true;
 }
 
+void transaction::read_whole_tables()
+{
+    session_.execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;"
+                     "SET LOCAL enable_mergejoin = on",
+                     "read_whole_tables");
+}
+
 void transaction::restore_timeout() noexcept
 {
     if (has_more_time_)

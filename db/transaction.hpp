@@ -29,6 +29,10 @@ public:
     // Gives the statements of this transaction more time than those of a request: imports, audits.
     void allow(std::chrono::milliseconds longest);
 
+    // Lets the planner read tables from end to end, for statements that look at all of them. Others
+    // go by indexes.
+    void read_whole_tables();
+
     // Throws db::error; when the connection died on the way, the commit may have happened.
     void commit();
     void rollback();

@@ -97,10 +97,10 @@ result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust
                        .on_hand_delta = on_hand - level.on_hand,
                        .by = {cmd.actor, cmd.reason, cmd.note, cmd.reference},
                        .shortage = db::levels::shortage::allowed});
-    auto const receipt = book.write().at(0);
-    idempotency::finish(tx, cmd.key, std::to_string(receipt.id));
-    return outcome<adjustment>{as_it_stands(tx, {receipt.id, book.movements().at(0), receipt.at}),
-                               false};
+    book.write();
+    auto entry = db::movements::of_version(tx, cmd.at, book.level(cmd.at).version);
+    idempotency::finish(tx, cmd.key, std::to_string(entry.id));
+    return outcome<adjustment>{as_it_stands(tx, std::move(entry)), false};
 }
 
 // Whether the reserved units counted against this adjustment may belong to holds that are due.

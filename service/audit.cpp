@@ -19,6 +19,7 @@ audit_report run_audit(db::link& link)
 {
     return db::read(link, db::scope::snapshot, [](db::transaction& tx) {
         tx.allow(patience);
+        tx.read_whole_tables();
         audit_report report{.checked = tx.one<std::int64_t>(sql::audit::looked_at),
                             .violations = {}};
         auto const check = [&](auto const& statement) {

@@ -18,10 +18,16 @@ namespace holdfast {
 [[nodiscard]] std::vector<shortfall> availability_of(db::transaction&,
                                                      std::span<line_request const>);
 
-// After lines did not fit: returns the units of due holds on their levels if that may help. Returns
-// the lines that fall short, or none when it is worth trying again. `freed` names a hold whose
-// units the caller will put back first (it supersedes that hold).
-[[nodiscard]] std::vector<shortfall> make_room(db::link&, std::span<line_request const>,
-                                               std::optional<uuid> freed, metrics&);
+// What somebody did not get. `freed` names a hold whose units he will put back first (he supersedes
+// it).
+struct wish {
+    std::span<line_request const> lines;
+    std::optional<uuid> freed = {};
+};
+
+// After wishes did not fit: returns the units of due holds on their levels if that may help any of
+// them. For each wish the lines that fall short, or none when it is worth trying again.
+[[nodiscard]] std::vector<std::vector<shortfall>> make_room(db::link&, std::span<wish const>,
+                                                            metrics&);
 
 } // namespace holdfast

@@ -23,12 +23,14 @@ struct config {
     std::string data = "./data";
     std::string database_url; // a secret; empty = the private cluster in `data`
     std::string admin_key;    // a secret; empty = none
-    std::string strategy = "conditional_update";
+    std::string strategy = "batched";
     int hold_ttl_seconds = 900;
     int open_holds_per_customer = 0;
 
     int io_threads = 1;
     int database_sessions = 8;
+    int lanes = 2;
+    int lane_batch_max = 256;
     int queue_length_max = 4096;
     int queue_wait_ms = 2000;
     int statement_timeout_ms = 5000;

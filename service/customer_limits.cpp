@@ -20,35 +20,84 @@ std::map<std::string, units> limited_skus(limit_check const& check)
     return limited;
 }
 
-result<void> keep_sku_limits(db::transaction& tx, limit_check const& check,
-                             std::map<std::string, units> const& limited)
+// How many holds each customer has open, for the checks that have a cap on them.
+std::vector<result<void>> keep_hold_caps(db::transaction& tx, std::span<limit_check const> checks)
 {
-    std::map<std::string, units> wanted;
-    std::vector<std::string> skus;
+    std::vector<result<void>> answers(checks.size());
+    std::vector<std::string> customers;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < checks.size(); ++i)
+        if (checks[i].customer && checks[i].open_holds_max > 0) {
+            customers.push_back(*checks[i].customer);
+            places.push_back(i);
+        }
+    if (customers.empty())
+        return answers;
+    auto const open = db::reservations::open_holds(tx, customers);
+    for (std::size_t n = 0; n < places.size(); ++n) {
+        auto const most = checks[places[n]].open_holds_max;
+        if (open.at(n) >= most)
+            answers[places[n]] = refusal{
+                .code = errc::customer_limit,
+                .detail = fmt::format("This customer has {} open reservations already.", most)};
+    }
+    return answers;
+}
+
+units wanted_of(limit_check const& check, std::string const& sku)
+{
+    units sum = 0;
     for (auto const& line : check.lines)
-        wanted[line.at.sku.str()] += line.quantity;
-    for (auto const& [sku, limit] : limited)
-        skus.push_back(sku);
-    std::map<std::string, units> had;
-    for (auto const& used :
-         db::reservations::units_of_customer(tx, *check.customer, skus, check.apart_from))
-        had[used.sku] = used.count;
-    for (auto const& [sku, limit] : limited)
-        if (had[sku] + wanted[sku] > limit)
-            return refusal{.code = errc::customer_limit,
-                           .detail = fmt::format(
-                               "A customer may have {} of {}; this one has {} and asks for {}.",
-                               limit, sku, had[sku], wanted[sku])};
-    return {};
+        if (line.at.sku.str() == sku)
+            sum += line.quantity;
+    return sum;
+}
+
+void keep_sku_limits(db::transaction& tx, std::span<limit_check const> checks,
+                     std::vector<result<void>>& answers)
+{
+    struct question {
+        std::size_t place;
+        units limit;
+    };
+    std::vector<db::reservations::customer_item> asked;
+    std::vector<question> questions;
+    for (std::size_t i = 0; i < checks.size(); ++i)
+        if (checks[i].customer && answers[i])
+            for (auto const& [sku, limit] : limited_skus(checks[i])) {
+                asked.push_back({*checks[i].customer, sku, checks[i].apart_from});
+                questions.push_back({i, limit});
+            }
+    if (asked.empty())
+        return;
+    auto const had = db::reservations::units_of_customers(tx, asked);
+    for (std::size_t n = 0; n < asked.size(); ++n) {
+        auto const& [place, limit] = questions[n];
+        auto const wanted = wanted_of(checks[place], asked[n].sku);
+        if (answers[place] && had.at(n) + wanted > limit)
+            answers[place] =
+                refusal{.code = errc::customer_limit,
+                        .detail = fmt::format(
+                            "A customer may have {} of {}; this one has {} and asks for {}.", limit,
+                            asked[n].sku, had[n], wanted)};
+    }
 }
 
 } // namespace
 
-void lock_customer(db::transaction& tx, limit_check const& check)
+bool is_limited(limit_check const& check)
 {
-    bool const is_limited = check.open_holds_max > 0 || !limited_skus(check).empty();
-    if (check.customer && is_limited)
-        db::reservations::lock_customer(tx, idempotency::lock_number("customer", *check.customer));
+    return check.customer && (check.open_holds_max > 0 || !limited_skus(check).empty());
+}
+
+void lock_customers(db::transaction& tx, std::span<limit_check const> checks)
+{
+    std::vector<std::int64_t> numbers;
+    for (auto const& check : checks)
+        if (is_limited(check))
+            numbers.push_back(idempotency::lock_number("customer", *check.customer));
+    if (!numbers.empty())
+        db::reservations::lock_customers(tx, numbers);
 }
 
 result<void> require_customer(limit_check const& check)
@@ -61,21 +110,17 @@ result<void> require_customer(limit_check const& check)
     return {};
 }
 
+std::vector<result<void>> keep_limits(db::transaction& tx, std::span<limit_check const> checks)
+{
+    lock_customers(tx, checks);
+    auto answers = keep_hold_caps(tx, checks);
+    keep_sku_limits(tx, checks, answers);
+    return answers;
+}
+
 result<void> keep_limits(db::transaction& tx, limit_check const& check)
 {
-    auto const limited = limited_skus(check);
-    if (!check.customer || (limited.empty() && check.open_holds_max == 0))
-        return {};
-
-    lock_customer(tx, check);
-    if (check.open_holds_max > 0 &&
-        db::reservations::open_holds(tx, *check.customer) >= check.open_holds_max)
-        return refusal{.code = errc::customer_limit,
-                       .detail = fmt::format("This customer has {} open reservations already.",
-                                             check.open_holds_max)};
-    if (limited.empty())
-        return {};
-    return keep_sku_limits(tx, check, limited);
+    return keep_limits(tx, std::span(&check, 1)).front();
 }
 
 } // namespace holdfast

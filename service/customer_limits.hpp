@@ -29,15 +29,22 @@ struct limit_check {
     std::optional<uuid> apart_from = {}; // a reservation that does not count
 };
 
-// Locks the customer until the transaction ends, if there is a limit to keep. In the global order
-// of locks a customer comes after reservations and before levels.
-void lock_customer(db::transaction&, limit_check const&);
+// Whether there is a limit to keep for this customer.
+[[nodiscard]] bool is_limited(limit_check const&);
+
+// Locks the customers until the transaction ends, where there is a limit to keep. In the global
+// order of locks customers come after reservations and before levels.
+void lock_customers(db::transaction&, std::span<limit_check const>);
 
 // Refusals: validation_failed (a limited SKU without a customer).
 [[nodiscard]] result<void> require_customer(limit_check const&);
 
-// Locks the customer, unless that was done, then counts. Due holds count until they are expired, so
-// whoever is refused expires the customer's and asks once more. Refusals: customer_limit.
+// Locks the customers, unless that was done, then counts. An answer for each check; no customer
+// may stand in two of them. Due holds count until they are expired, so whoever is refused expires
+// the customer's and asks once more. Refusals: customer_limit.
+[[nodiscard]] std::vector<result<void>> keep_limits(db::transaction&, std::span<limit_check const>);
+
+// The same for one.
 [[nodiscard]] result<void> keep_limits(db::transaction&, limit_check const&);
 
 } // namespace holdfast

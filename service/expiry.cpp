@@ -48,10 +48,10 @@ std::size_t expire_due(db::link& link, std::span<level_key const> keys, metrics&
     });
 }
 
-std::size_t expire_due_of(db::link& link, std::string const& customer, metrics& m)
+std::size_t expire_due_of(db::link& link, std::vector<std::string> const& customers, metrics& m)
 {
     return expire(link, m, [&](db::transaction& tx) {
-        return db::reservations::lock_due_of_customer(tx, customer, expiry_batch_max);
+        return db::reservations::lock_due_of_customers(tx, customers, expiry_batch_max);
     });
 }
 

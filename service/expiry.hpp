@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 
@@ -22,8 +23,8 @@ inline constexpr std::size_t expiry_batch_max = 500;
 // how many; 0 when there are none left.
 std::size_t expire_due(db::link&, std::span<level_key const>, metrics&);
 
-// The same for the due holds of one customer, whatever they hold.
-std::size_t expire_due_of(db::link&, std::string const& customer, metrics&);
+// The same for the due holds of these customers, whatever they hold.
+std::size_t expire_due_of(db::link&, std::vector<std::string> const& customers, metrics&);
 
 // Notes in the ledger that a locked reservation's held units go back.
 void put_back(ledger&, reservation const&, movement_kind, attribution const& by);

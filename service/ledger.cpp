@@ -50,7 +50,7 @@ void ledger::note_taken(level_key const& at, stock_level const& after, change co
     movements_.push_back(to_movement(at, after, c));
 }
 
-std::vector<db::movements::receipt> ledger::write()
+void ledger::write()
 {
     std::vector<db::levels::change> changes;
     for (auto const& [at, each] : levels_)
@@ -58,9 +58,8 @@ std::vector<db::movements::receipt> ledger::write()
             changes.push_back({at, each.level, each.shortage});
     if (!changes.empty())
         db::levels::write(tx_, changes);
-    if (movements_.empty())
-        return {};
-    return db::movements::append(tx_, movements_);
+    if (!movements_.empty())
+        db::movements::append(tx_, movements_);
 }
 
 void count(metrics& m, std::span<movement const> movements)

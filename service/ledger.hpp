@@ -49,9 +49,8 @@ public:
     // Notes a movement of a level that a strategy has changed and written itself.
     void note_taken(level_key const& at, stock_level const& after, change const&);
 
-    // Writes the changed levels, the movements and their events. Returns id and time of each
-    // movement.
-    std::vector<db::movements::receipt> write();
+    // Writes the changed levels, the movements and their events.
+    void write();
 
     // Every movement so far, in order; what is to be counted once the transaction is committed.
     [[nodiscard]] std::vector<movement> const& movements() const noexcept { return movements_; }

@@ -195,6 +195,11 @@ struct metrics::families {
         counter_family(registry, "holdfast_queue_rejected_total",
                        "Commands turned away because the queue was full or the wait too long.")
             .Add({});
+    prometheus::Histogram& lane_batch =
+        histogram_family(registry, "holdfast_lane_batch_commands",
+                         "Commands that a lane did together.")
+            .Add({},
+                 prometheus::Histogram::BucketBoundaries{1, 2, 4, 8, 16, 32, 64, 128, 256, 512});
     gauges& sessions =
         gauge_family(registry, "holdfast_database_sessions", "Database sessions by state.");
     prometheus::Gauge& sessions_open = sessions.Add({{"state", "open"}});
@@ -265,9 +270,14 @@ void metrics::invariant_broken()
     families_->invariant_broken.Increment();
 }
 
-void metrics::queue_length(std::size_t commands)
+void metrics::queued(std::ptrdiff_t commands)
 {
-    families_->queue_length.Set(static_cast<double>(commands));
+    families_->queue_length.Increment(static_cast<double>(commands));
+}
+
+void metrics::lane_batch(std::size_t commands)
+{
+    families_->lane_batch.Observe(static_cast<double>(commands));
 }
 
 void metrics::queue_waited(std::chrono::nanoseconds waited)
@@ -280,14 +290,14 @@ void metrics::queue_rejected()
     families_->queue_rejected.Increment();
 }
 
-void metrics::database_sessions_open(std::size_t count)
+void metrics::database_session_open(std::ptrdiff_t change)
 {
-    families_->sessions_open.Set(static_cast<double>(count));
+    families_->sessions_open.Increment(static_cast<double>(change));
 }
 
-void metrics::database_sessions_busy(std::size_t count)
+void metrics::database_session_busy(std::ptrdiff_t change)
 {
-    families_->sessions_busy.Set(static_cast<double>(count));
+    families_->sessions_busy.Increment(static_cast<double>(change));
 }
 
 void metrics::connection_opened()

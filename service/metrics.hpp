@@ -49,11 +49,12 @@ public:
     void commit_in_doubt();
     void invariant_broken();
 
-    void queue_length(std::size_t commands);
+    void queued(std::ptrdiff_t commands); // more or fewer
     void queue_waited(std::chrono::nanoseconds);
     void queue_rejected();
-    void database_sessions_open(std::size_t count);
-    void database_sessions_busy(std::size_t count);
+    void lane_batch(std::size_t commands);
+    void database_session_open(std::ptrdiff_t change);
+    void database_session_busy(std::ptrdiff_t change);
 
     void connection_opened();
     void connection_closed();

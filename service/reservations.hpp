@@ -14,7 +14,9 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace holdfast {
@@ -40,6 +42,18 @@ struct confirm_command {
     holdfast::if_expired if_expired = holdfast::if_expired::refuse;
 };
 
+struct release_command {
+    uuid id;
+    std::string actor;
+};
+
+struct extend_command {
+    uuid id;
+    std::chrono::seconds ttl{900}; // from now
+};
+
+using settle_command = std::variant<confirm_command, release_command, extend_command>;
+
 struct return_command {
     request_key key;
     uuid id;
@@ -58,9 +72,22 @@ struct reservation_filter {
 };
 
 struct reservation_settings {
-    std::string default_strategy = "conditional_update";
+    std::string default_strategy = "batched";
     units open_holds_per_customer = 0; // 0 = no cap
 };
+
+// Alone, a request waits for its key and tries everything. In company it must not keep the others
+// waiting: what cannot be settled at once is set aside, to be done alone.
+enum class company { alone, many };
+
+// Nothing stands for a request that has to be done alone, because it waits for others or may have
+// to be tried in more than one way.
+using reserve_answer = std::optional<result<outcome<reservation>>>;
+using settle_answer = std::optional<result<reservation>>;
+
+// Each round of reclaiming either expires a batch of due holds or finds units that were freed
+// meanwhile; a caller who loses that race so often waits in an overload.
+inline constexpr int rounds_max = 50;
 
 class reservations {
 public:
@@ -72,6 +99,11 @@ public:
     // items).
     [[nodiscard]] result<outcome<reservation>> reserve(db::link&, reserve_command const&) const;
 
+    // The same for many in one transaction, with an answer for each: what they come to is what they
+    // would have come to one after the other, in some order. Throws for all of them.
+    [[nodiscard]] std::vector<reserve_answer>
+    reserve(db::link&, std::span<reserve_command const* const>, company = company::many) const;
+
     // Deducts the held units for good; units not confirmed go back. Confirmed already: the same
     // answer. Refusals: unknown_reservation, already_released, reservation_expired (with items),
     // validation_failed (lines not held), insufficient_stock (a short level).
@@ -79,13 +111,19 @@ public:
 
     // Gives the units back. Released already, or expired: the reservation as it stands.
     // Refusals: unknown_reservation, already_confirmed.
-    [[nodiscard]] result<reservation> release(db::link&, uuid const&,
-                                              std::string const& actor) const;
+    [[nodiscard]] result<reservation> release(db::link&, release_command const&) const;
 
     // Holds on for `ttl` from now. Refusals: unknown_reservation, already_confirmed,
     // already_released, reservation_expired.
-    [[nodiscard]] result<reservation> extend(db::link&, uuid const&,
-                                             std::chrono::seconds ttl) const;
+    [[nodiscard]] result<reservation> extend(db::link&, extend_command const&) const;
+
+    // Any of these three.
+    [[nodiscard]] result<reservation> settle(db::link&, settle_command const&) const;
+
+    // Many of these in one transaction, as if done one after the other in the order given. Throws
+    // for all of them.
+    [[nodiscard]] std::vector<settle_answer> settle(db::link&,
+                                                    std::span<settle_command const* const>) const;
 
     // Brings confirmed units back. Refusals: idempotency_key_*, unknown_reservation,
     // reservation_expired, already_released, validation_failed (more than confirmed),
@@ -99,6 +137,11 @@ public:
     [[nodiscard]] std::vector<reservation> list(db::link&, reservation_filter const&) const;
 
 private:
+    [[nodiscard]] std::vector<reserve_answer>
+    try_reserve(db::link&, std::span<reserve_command const* const>, company) const;
+    [[nodiscard]] std::vector<bool> reclaim_for(db::link&, std::span<reserve_command const* const>,
+                                                std::span<reserve_answer>) const;
+
     strategy_registry const& strategies_;
     reservation_settings settings_;
     metrics& metrics_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// reservations::reserve: look, keep the rules, take, write. Locks in the global order: the key, the
-// hold that is superseded, the customer, the levels.
+// reservations::reserve: look, keep the rules, take, write; for one request or for many in one
+// transaction. Locks in the global order: the keys, the hold that is superseded, the customers, the
+// levels.
 #include "db/reservations.hpp"
 #include "db/transact.hpp"
 #include "service/availability.hpp"
@@ -11,16 +12,16 @@
 #include "service/settlement.hpp"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
 
 namespace holdfast {
 
 namespace {
 
-// Each round either reclaims a batch of due holds or finds units that were freed meanwhile; a
-// caller who loses that race so often waits in an overload.
-constexpr int rounds_max = 50;
-
+using commands = std::span<reserve_command const* const>;
 using view = db::reservations::view;
 
 db::reservations::key to_store_key(request_key const& k)
@@ -28,52 +29,87 @@ db::reservations::key to_store_key(request_key const& k)
     return {k.api_key_id, k.key, k.fingerprint};
 }
 
-result<outcome<reservation>> replay(db::transaction& tx, db::reservations::earlier const& earlier,
-                                    request_key const& k)
+reservation to_draft(reserve_command const& cmd)
 {
-    if (earlier.fingerprint != k.fingerprint)
-        return idempotency::key_reused();
-    auto found = db::reservations::by_id(tx, earlier.id);
-    HOLDFAST_INVARIANT(found.has_value());
-    return outcome<reservation>{as_it_stands(std::move(*found)), true};
+    reservation made{.id = uuid::make_v7(hint_of(cmd.lines.front().at.sku)),
+                     .state = cmd.confirm_at_once ? reservation_state::confirmed
+                                                  : reservation_state::held,
+                     .customer = cmd.customer,
+                     .reference = cmd.reference,
+                     .metadata = cmd.metadata,
+                     .supersedes = cmd.supersedes};
+    for (auto const& line : cmd.lines)
+        made.lines.push_back({.at = line.at,
+                              .quantity = line.quantity,
+                              .confirmed = cmd.confirm_at_once ? line.quantity : 0});
+    return made;
 }
 
-// One attempt in one transaction. A refusal rolls everything back.
+result<void> check_known(view const& seen)
+{
+    for (auto const& p : seen.prospects)
+        if (!p.is_known)
+            return refusal{.code = errc::unknown_sku,
+                           .detail = "There is no item " + p.at.sku.str() + "."};
+    return {};
+}
+
+result<void> check_on_sale(view const& seen)
+{
+    for (auto const& p : seen.prospects)
+        if (!p.is_on_sale)
+            return refusal{.code = errc::not_on_sale,
+                           .detail = p.at.sku.str() + " is paused or outside its sale window."};
+    return {};
+}
+
+bool is_clearly_short(reserve_command const& cmd, view const& seen)
+{
+    for (std::size_t i = 0; i < cmd.lines.size(); ++i)
+        if (seen.prospects[i].available < cmd.lines[i].quantity)
+            return true;
+    return false;
+}
+
+limit_check limits_of(reserve_command const& cmd, view const& seen, units open_holds_max)
+{
+    limit_check check{.customer = cmd.customer,
+                      .lines = cmd.lines,
+                      .limits = {},
+                      .open_holds_max = cmd.confirm_at_once ? 0 : open_holds_max};
+    for (auto const& p : seen.prospects)
+        check.limits.push_back({p.at.sku.str(), p.max_per_customer});
+    return check;
+}
+
+// One attempt in one transaction. Of several requests each has its own answer; a request that is
+// refused leaves nothing behind in it.
 class attempt {
 public:
-    attempt(db::transaction& tx, reserve_command const& cmd, strategy_registry const& strategies,
+    attempt(db::transaction& tx, commands cmds, company how, strategy_registry const& strategies,
             reservation_settings const& settings)
-        : tx_(tx), cmd_(cmd), strategies_(strategies), settings_(settings),
-          key_(to_store_key(cmd.key)), book_(tx)
+        : tx_(tx), cmds_(cmds), company_(how), strategies_(strategies), settings_(settings),
+          answers_(cmds.size()), book_(tx)
     {}
 
-    result<outcome<reservation>> run()
+    // False when there is nothing to commit, and the transaction must be rolled back.
+    bool run()
     {
-        auto const seen = look();
-        if (seen.earlier)
-            return replay(tx_, *seen.earlier, cmd_.key);
-        if (seen.is_key_of_another_kind)
-            return idempotency::key_reused();
-        HOLDFAST_TRY_VOID(check_known(seen));
-        auto const limits = limits_of(seen);
-        HOLDFAST_TRY_VOID(require_customer(limits));
-        HOLDFAST_TRY(auto const superseded, lock_superseded());
-        HOLDFAST_TRY_VOID(check_on_sale(seen));
-        if (superseded) {
-            lock_customer(tx_, limits);
-            release(*superseded);
-        }
-        if (auto kept = keep_limits(tx_, limits); !kept)
-            return refuse_unless_done(std::move(kept).error());
-        if (!cmd_.supersedes && is_clearly_short(seen))
-            return refuse_unless_done({.code = errc::insufficient_stock});
-        auto made = insert();
-        auto const levels = take(seen);
-        if (!levels)
-            return refusal{.code = errc::insufficient_stock};
-        write(made, *levels);
-        return outcome<reservation>{std::move(made), false};
+        look();
+        for (std::size_t i = 0; i < cmds_.size(); ++i)
+            judge(i);
+        keep_rules();
+        if (candidates_.empty())
+            return false;
+        if (!take())
+            return false;
+        insert();
+        write();
+        return true;
     }
+
+    // Nothing for a request that was set aside.
+    [[nodiscard]] std::vector<reserve_answer>& answers() noexcept { return answers_; }
 
     [[nodiscard]] std::vector<movement> movements() const
     {
@@ -83,99 +119,198 @@ public:
     }
 
 private:
-    view look()
+    struct candidate {
+        std::size_t place = 0;
+        reservation made;
+        std::vector<stock_level> taken = {}; // by line, as each left its level
+        bool is_short = false;
+    };
+
+    [[nodiscard]] bool is_alone() const noexcept { return company_ == company::alone; }
+
+    void look()
     {
-        auto const number = idempotency::lock_number(cmd_.key);
-        auto seen = db::reservations::look(tx_, key_, number, cmd_.lines);
-        if (seen.has_key_lock)
-            return seen;
-        idempotency::wait_for(tx_, cmd_.key);
-        return db::reservations::look(tx_, key_, number, cmd_.lines);
+        std::vector<db::reservations::question> questions;
+        for (auto const* cmd : cmds_)
+            keys_.push_back(to_store_key(cmd->key));
+        for (std::size_t i = 0; i < cmds_.size(); ++i)
+            questions.push_back(
+                {keys_[i], idempotency::lock_number(cmds_[i]->key), cmds_[i]->lines});
+        views_ = db::reservations::look(tx_, questions);
+        if (!is_alone() || views_.front().has_key_lock)
+            return;
+        idempotency::wait_for(tx_, cmds_.front()->key);
+        views_ = db::reservations::look(tx_, questions);
     }
 
-    static result<void> check_known(view const& seen)
+    // What the look alone decides. The others are candidates.
+    void judge(std::size_t i)
     {
-        for (auto const& p : seen.prospects)
-            if (!p.is_known)
-                return refusal{.code = errc::unknown_sku,
-                               .detail = "There is no item " + p.at.sku.str() + "."};
-        return {};
+        auto const& cmd = *cmds_[i];
+        auto const& seen = views_[i];
+        bool const is_first = asked_.emplace(cmd.key.api_key_id, cmd.key.key).second;
+        if (!is_first || !seen.has_key_lock || (cmd.supersedes && !is_alone()))
+            return;
+        if (seen.earlier)
+            answers_[i] = replay(*seen.earlier, cmd.key);
+        else if (seen.is_key_of_another_kind)
+            answers_[i] = idempotency::key_reused();
+        else if (auto known = check_known(seen); !known)
+            answers_[i] = std::move(known).error();
+        else if (auto named = require_customer(limits_of(cmd, seen, 0)); !named)
+            answers_[i] = std::move(named).error();
+        else if (auto superseding = supersede(cmd); !superseding)
+            answers_[i] = std::move(superseding).error();
+        else if (auto on_sale = check_on_sale(seen); !on_sale)
+            answers_[i] = std::move(on_sale).error();
+        else
+            candidates_.push_back({i, to_draft(cmd)});
     }
 
-    static result<void> check_on_sale(view const& seen)
+    result<outcome<reservation>> replay(db::reservations::earlier const& earlier,
+                                        request_key const& k)
     {
-        for (auto const& p : seen.prospects)
-            if (!p.is_on_sale)
-                return refusal{.code = errc::not_on_sale,
-                               .detail = p.at.sku.str() + " is paused or outside its sale window."};
-        return {};
+        if (earlier.fingerprint != k.fingerprint)
+            return idempotency::key_reused();
+        auto found = db::reservations::by_id(tx_, earlier.id);
+        HOLDFAST_INVARIANT(found.has_value());
+        return outcome<reservation>{as_it_stands(std::move(*found)), true};
     }
 
-    // Locks the hold to be superseded. Nothing when there is none, or it is over without a sale.
-    result<std::optional<db::reservations::found>> lock_superseded()
+    // Locks the hold to be superseded. There may be none to release: it is over without a sale.
+    result<void> supersede(reserve_command const& cmd)
     {
-        if (!cmd_.supersedes)
-            return std::optional<db::reservations::found>();
-        auto found = db::reservations::lock(tx_, *cmd_.supersedes);
-        if (!found)
-            return unknown_reservation(*cmd_.supersedes);
-        if (found->reservation.state == reservation_state::confirmed)
+        if (!cmd.supersedes)
+            return {};
+        auto locked = db::reservations::lock(tx_, {*cmd.supersedes});
+        if (locked.by_id.empty())
+            return unknown_reservation(*cmd.supersedes);
+        auto& found = locked.by_id.begin()->second;
+        if (found.reservation.state == reservation_state::confirmed)
             return refusal{.code = errc::already_confirmed,
                            .detail = "The reservation to be superseded is confirmed."};
-        if (found->reservation.state != reservation_state::held)
-            return std::optional<db::reservations::found>();
-        return found;
+        if (found.reservation.state == reservation_state::held)
+            superseded_ = std::move(found);
+        return {};
+    }
+
+    void keep_rules()
+    {
+        if (superseded_ && !candidates_.empty())
+            release_superseded();
+        refuse(over_their_limits());
+        refuse(clearly_short());
     }
 
     // Puts the superseded hold's units back before anything is taken, with every level of both
     // reservations locked in order first.
-    void release(db::reservations::found const& superseded)
+    void release_superseded()
     {
-        auto const& old = superseded.reservation;
+        auto& candidate = candidates_.front();
+        auto const& cmd = *cmds_[candidate.place];
+        auto const check =
+            limits_of(cmd, views_[candidate.place], settings_.open_holds_per_customer);
+        lock_customers(tx_, std::span(&check, 1));
+        auto const& old = superseded_->reservation;
         std::vector<level_key> keys;
         for (auto const& line : old.lines)
             keys.push_back(line.at);
-        for (auto const& line : cmd_.lines)
+        for (auto const& line : cmd.lines)
             keys.push_back(line.at);
         ledger old_book(tx_);
         old_book.lock(keys);
-        put_back(old_book, old,
-                 superseded.is_due ? movement_kind::expired : movement_kind::released,
-                 {.actor = cmd_.actor});
+        auto const is_due = superseded_->is_due;
+        put_back(old_book, old, is_due ? movement_kind::expired : movement_kind::released,
+                 {.actor = cmd.actor});
         old_book.write();
         released_ = old_book.movements();
-        db::reservations::close(
-            tx_, std::vector{old.id},
-            superseded.is_due ? reservation_state::expired : reservation_state::released, id_);
+        db::reservations::close(tx_, std::vector{old.id},
+                                is_due ? reservation_state::expired : reservation_state::released,
+                                candidate.made.id);
     }
 
-    limit_check limits_of(view const& seen) const
-    {
-        limit_check check{.customer = cmd_.customer,
-                          .lines = cmd_.lines,
-                          .limits = {},
-                          .open_holds_max =
-                              cmd_.confirm_at_once ? 0 : settings_.open_holds_per_customer};
-        for (auto const& p : seen.prospects)
-            check.limits.push_back({p.at.sku.str(), p.max_per_customer});
-        return check;
-    }
+    using refusals = std::vector<std::pair<std::size_t, refusal>>; // by place
 
-    bool is_clearly_short(view const& seen) const
+    // Of several requests of one limited customer only the first is looked at.
+    refusals over_their_limits()
     {
-        for (std::size_t i = 0; i < cmd_.lines.size(); ++i)
-            if (seen.prospects[i].available < cmd_.lines[i].quantity)
+        std::vector<limit_check> checks;
+        std::vector<std::size_t> places;
+        std::set<std::string> customers;
+        std::erase_if(candidates_, [&](candidate const& c) {
+            auto check =
+                limits_of(*cmds_[c.place], views_[c.place], settings_.open_holds_per_customer);
+            if (!is_limited(check))
+                return false;
+            if (!customers.insert(*check.customer).second)
                 return true;
-        return false;
+            checks.push_back(std::move(check));
+            places.push_back(c.place);
+            return false;
+        });
+        refusals refused;
+        if (checks.empty())
+            return refused;
+        auto answers = keep_limits(tx_, checks);
+        for (std::size_t n = 0; n < places.size(); ++n)
+            if (!answers[n])
+                refused.emplace_back(places[n], std::move(answers[n]).error());
+        return refused;
+    }
+
+    // Sold out as far as the look could see: no row is locked to say so.
+    refusals clearly_short()
+    {
+        refusals refused;
+        for (auto const& c : candidates_)
+            if (!superseded_ && is_clearly_short(*cmds_[c.place], views_[c.place]))
+                refused.emplace_back(c.place, refusal{.code = errc::insufficient_stock});
+        return refused;
     }
 
     // A duplicate may have committed between our look and our lock of the key: then what it took is
     // ours, and no reason to refuse.
-    result<outcome<reservation>> refuse_unless_done(refusal why)
+    void refuse(refusals refused)
     {
-        if (auto const earlier = db::reservations::find_key(tx_, key_))
-            return replay(tx_, *earlier, cmd_.key);
-        return why;
+        if (refused.empty())
+            return;
+        std::vector<db::reservations::key> keys;
+        for (auto const& [place, why] : refused)
+            keys.push_back(keys_[place]);
+        auto const done = db::reservations::find_keys(tx_, keys);
+        std::set<std::size_t> places;
+        for (std::size_t n = 0; n < refused.size(); ++n) {
+            auto const place = refused[n].first;
+            places.insert(place);
+            if (done[n])
+                answers_[place] = replay(*done[n], cmds_[place]->key);
+            else
+                answers_[place] = std::move(refused[n].second);
+        }
+        std::erase_if(candidates_, [&](candidate const& c) { return places.contains(c.place); });
+    }
+
+    struct entry {
+        candidate* of = nullptr;
+        std::size_t line = 0;
+        units_wanted wanted;
+        std::string_view strategy;
+    };
+
+    // By level, and first come first served on each.
+    std::vector<entry> entries()
+    {
+        std::vector<entry> all;
+        for (auto& c : candidates_) {
+            c.taken.resize(c.made.lines.size());
+            for (std::size_t n = 0; n < c.made.lines.size(); ++n)
+                all.push_back({&c,
+                               n,
+                               {c.made.lines[n].at, c.made.lines[n].quantity},
+                               strategy_of(views_[c.place].prospects[n])});
+        }
+        std::ranges::stable_sort(all, {}, [](entry const& e) { return std::tie(e.wanted.at); });
+        return all;
     }
 
     std::string_view strategy_of(db::reservations::prospect const& p) const
@@ -184,100 +319,191 @@ private:
                                                           : settings_.default_strategy;
     }
 
-    // Takes runs of neighbouring lines of one strategy together, so that levels are locked in order
-    // whatever their strategies are. Nothing when a line does not fit.
-    std::optional<std::vector<stock_level>> take(view const& seen)
+    // Takes runs of neighbouring entries of one strategy together, so that levels are locked in
+    // order whatever their strategies are.
+    bool take()
     {
-        std::vector<units_wanted> wanted;
-        for (auto const& line : cmd_.lines)
-            wanted.push_back({line.at, line.quantity});
-        std::vector<stock_level> levels;
-        for (std::size_t first = 0, last = 0; first < wanted.size(); first = last) {
-            auto const name = strategy_of(seen.prospects[first]);
-            for (last = first; last < wanted.size() && strategy_of(seen.prospects[last]) == name;)
-                ++last;
-            auto const run = std::span(wanted).subspan(first, last - first);
-            for (auto const& t : strategies_.named(name).take(tx_, run)) {
-                if (!t.fits)
-                    return std::nullopt;
-                levels.push_back(t.after);
+        taken_ = entries();
+        for (std::size_t first = 0, last = 0; first < taken_.size(); first = last) {
+            auto const name = taken_[first].strategy;
+            std::vector<units_wanted> run;
+            for (last = first; last < taken_.size() && taken_[last].strategy == name; ++last)
+                run.push_back(taken_[last].wanted);
+            auto const got = strategies_.named(name).take(tx_, run);
+            for (std::size_t n = 0; n < run.size(); ++n) {
+                auto& e = taken_[first + n];
+                e.of->is_short = e.of->is_short || !got[n].fits;
+                e.of->taken[e.line] = got[n].after;
             }
         }
-        return levels;
+        return drop_short();
     }
 
-    // Inserted before the units are taken, so that their rows stay locked for one round trip less;
-    // a line that does not fit rolls it back.
-    reservation insert()
+    // A list of several lines may have got some of them: only a rollback brings those back.
+    bool drop_short()
     {
-        reservation made{.id = id_,
-                         .customer = cmd_.customer,
-                         .reference = cmd_.reference,
-                         .metadata = cmd_.metadata,
-                         .supersedes = cmd_.supersedes};
-        for (auto const& line : cmd_.lines)
-            made.lines.push_back({.at = line.at, .quantity = line.quantity});
-        auto const times = db::reservations::insert(tx_, made, key_, cmd_.ttl);
-        if (!times) // a duplicate that did not take the key's lock: run again and find it
+        auto const is_short = [](candidate const& c) { return c.is_short; };
+        bool const is_torn = std::ranges::any_of(
+            candidates_, [&](candidate const& c) { return c.is_short && c.made.lines.size() > 1; });
+        if (is_torn && !is_alone()) {
+            set_lists_aside();
+            return false;
+        }
+        for (auto const& c : candidates_)
+            if (c.is_short)
+                answers_[c.place] = refusal{.code = errc::insufficient_stock};
+        std::erase_if(taken_, [](entry const& e) { return e.of->is_short; });
+        return !std::ranges::all_of(candidates_, is_short);
+    }
+
+    // Nothing has happened: the single lines are tried again together, unless they are short by
+    // themselves, and the lists alone.
+    void set_lists_aside()
+    {
+        answers_.assign(cmds_.size(), std::nullopt);
+        for (auto const& c : candidates_)
+            if (c.made.lines.size() == 1)
+                answers_[c.place] = refusal{.code = errc::insufficient_stock};
+    }
+
+    void insert()
+    {
+        std::vector<db::reservations::draft> drafts;
+        for (auto& c : candidates_)
+            if (!c.is_short)
+                drafts.push_back({c.made, keys_[c.place], cmds_[c.place]->ttl});
+        if (!db::reservations::insert(tx_, drafts)) // somebody did not take a key's lock: find it
             throw db::error(db::fault::conflict, "", "reservations.insert");
-        made.created_at = times->created_at;
-        made.expires_at = times->expires_at;
-        return made;
     }
 
-    void write(reservation& made, std::vector<stock_level> const& levels)
+    void write()
     {
-        for (std::size_t i = 0; i < made.lines.size(); ++i)
-            book_.note_taken(made.lines[i].at, levels[i],
+        for (auto const& e : taken_)
+            book_.note_taken(e.wanted.at, e.of->taken[e.line],
                              {.kind = movement_kind::reserved,
-                              .reserved_delta = made.lines[i].quantity,
-                              .reservation_id = made.id,
-                              .by = {.actor = cmd_.actor}});
-        if (cmd_.confirm_at_once)
-            confirm_lines(tx_, book_, made, {.actor = cmd_.actor});
+                              .reserved_delta = e.wanted.quantity,
+                              .reservation_id = e.of->made.id,
+                              .by = {.actor = cmds_[e.of->place]->actor}});
+        for (auto const& e : taken_)
+            if (cmds_[e.of->place]->confirm_at_once)
+                book_.move(e.wanted.at, {.kind = movement_kind::confirmed,
+                                         .on_hand_delta = -e.wanted.quantity,
+                                         .reserved_delta = -e.wanted.quantity,
+                                         .reservation_id = e.of->made.id,
+                                         .by = {.actor = cmds_[e.of->place]->actor}});
         book_.write();
+        for (auto& c : candidates_)
+            if (!c.is_short)
+                answers_[c.place] = outcome<reservation>{std::move(c.made), false};
     }
 
     db::transaction& tx_;
-    reserve_command const& cmd_;
+    commands cmds_;
+    company company_;
     strategy_registry const& strategies_;
     reservation_settings const& settings_;
-    db::reservations::key key_;
-    ledger book_;
+    std::vector<reserve_answer> answers_;
+    std::vector<db::reservations::key> keys_;
+    std::vector<view> views_;
+    std::set<std::pair<std::int64_t, std::string_view>> asked_; // keys in this batch
+    std::vector<candidate> candidates_;
+    std::vector<entry> taken_;
+    std::optional<db::reservations::found> superseded_;
     std::vector<movement> released_;
-    uuid id_ = uuid::make_v7();
+    ledger book_;
 };
 
 } // namespace
 
+std::vector<reserve_answer> reservations::reserve(db::link& link, commands cmds, company how) const
+{
+    std::vector<reserve_answer> answers(cmds.size());
+    std::vector<std::size_t> pending(cmds.size());
+    std::iota(pending.begin(), pending.end(), std::size_t{0});
+    for (int round = 0; round < rounds_max && !pending.empty(); ++round) {
+        std::vector<reserve_command const*> tried;
+        for (auto const i : pending)
+            tried.push_back(cmds[i]);
+        auto given = try_reserve(link, tried, how);
+        auto const may_retry = reclaim_for(link, tried, given);
+        std::vector<std::size_t> left;
+        for (std::size_t n = 0; n < pending.size(); ++n) {
+            if (may_retry[n])
+                left.push_back(pending[n]);
+            else
+                answers[pending[n]] = std::move(given[n]);
+        }
+        pending = std::move(left);
+    }
+    return answers;
+}
+
 result<outcome<reservation>> reservations::reserve(db::link& link, reserve_command const& cmd) const
 {
     return idempotency::refuse_in_progress([&]() -> result<outcome<reservation>> {
-        for (int round = 0; round < rounds_max; ++round) {
-            std::vector<movement> moved;
-            auto answer = db::transact(link, [&](db::transaction& tx) {
-                attempt once(tx, cmd, strategies_, settings_);
-                auto reserved = once.run();
-                moved = once.movements();
-                return reserved;
-            });
-            if (answer) {
-                count(metrics_, moved);
-                return answer;
-            }
-            auto const refused = answer.error().code;
-            if (refused == errc::customer_limit && expire_due_of(link, *cmd.customer, metrics_) > 0)
-                continue;
-            if (refused != errc::insufficient_stock)
-                return answer;
-            auto items = make_room(link, cmd.lines, cmd.supersedes, metrics_);
-            if (!items.empty())
-                return refusal{.code = errc::insufficient_stock,
-                               .detail = "Not enough units are available; nothing was taken.",
-                               .items = std::move(items)};
-        }
-        throw overloaded();
+        auto const* const one = &cmd;
+        auto answer = reserve(link, std::span(&one, 1), company::alone).front();
+        if (!answer)
+            throw overloaded();
+        return *std::move(answer);
     });
+}
+
+std::vector<reserve_answer> reservations::try_reserve(db::link& link, commands cmds,
+                                                      company how) const
+{
+    std::vector<reserve_answer> answers;
+    std::vector<movement> moved;
+    auto const committed = db::transact(link, [&](db::transaction& tx) -> result<void> {
+        attempt once(tx, cmds, how, strategies_, settings_);
+        bool const has_written = once.run();
+        answers = std::move(once.answers());
+        moved = once.movements();
+        if (!has_written)
+            return refusal{.code = errc::insufficient_stock}; // each answer says why
+        return {};
+    });
+    if (committed)
+        count(metrics_, moved);
+    return answers;
+}
+
+// For those who were refused: returns units of due holds where that may help, says which of them
+// are to try again, and tells the others what is left.
+std::vector<bool> reservations::reclaim_for(db::link& link, commands cmds,
+                                            std::span<reserve_answer> answers) const
+{
+    std::vector<bool> may_retry(cmds.size());
+    std::vector<std::size_t> short_ones;
+    std::vector<wish> wishes;
+    std::vector<std::string> over_limit;
+    auto const is_refused_as = [](reserve_answer const& a, errc code) {
+        return a && !*a && a->error().code == code;
+    };
+    for (std::size_t i = 0; i < cmds.size(); ++i) {
+        if (is_refused_as(answers[i], errc::customer_limit))
+            over_limit.push_back(*cmds[i]->customer);
+        if (is_refused_as(answers[i], errc::insufficient_stock)) {
+            short_ones.push_back(i);
+            wishes.push_back({cmds[i]->lines, cmds[i]->supersedes});
+        }
+    }
+    if (!over_limit.empty() && expire_due_of(link, over_limit, metrics_) > 0)
+        for (std::size_t i = 0; i < cmds.size(); ++i)
+            may_retry[i] = is_refused_as(answers[i], errc::customer_limit);
+    if (short_ones.empty())
+        return may_retry;
+    auto found = make_room(link, wishes, metrics_);
+    for (std::size_t n = 0; n < short_ones.size(); ++n) {
+        if (found[n].empty())
+            may_retry[short_ones[n]] = true;
+        else
+            answers[short_ones[n]] =
+                refusal{.code = errc::insufficient_stock,
+                        .detail = "Not enough units are available; nothing was taken.",
+                        .items = std::move(found[n])};
+    }
+    return may_retry;
 }
 
 } // namespace holdfast

@@ -184,12 +184,18 @@ int serve(serve_options const& options)
                          .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
                          .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
                         counted);
+    lanes reserving_lanes({.session = base.session(),
+                           .lanes = static_cast<std::size_t>(settings.lanes),
+                           .batch_max = static_cast<std::size_t>(settings.lane_batch_max),
+                           .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
+                           .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
+                          reserving, workers, counted);
     authenticator keys;
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings,        counted,   workers, keys,      key_limits,
-                  customer_limits, reserving, items,   adjusting, importing};
+    http::app app{settings,        counted,   workers, reserving_lanes, keys,     key_limits,
+                  customer_limits, reserving, items,   adjusting,       importing};
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();
@@ -202,6 +208,7 @@ int serve(serve_options const& options)
     log::info("service.draining");
     end_at_once_on_next_signal();
     bool const is_clean = server.drain(std::chrono::seconds(settings.drain_seconds));
+    reserving_lanes.stop();
     workers.stop();
     log::info("service.stopped", {{"cut_connections", !is_clean}});
     return 0;

@@ -76,8 +76,13 @@ setting const all[] = {
     {"io_threads", number{&config::io_threads, 1, 64}, service,
      "Threads that read requests and write answers; one serves tens of thousands a second."},
     {"database_sessions", number{&config::database_sessions, 1, 200}, service,
-     "Database sessions, and so transactions at once; more only help while the server has idle "
-     "processors, and must fit its `max_connections`."},
+     "Database sessions besides those of the lanes; more only help while the server has idle "
+     "processors, and all must fit its `max_connections`."},
+    {"lanes", number{&config::lanes, 1, 64}, service,
+     "Lanes, each with a database session of its own. Whatever concerns one SKU goes through one "
+     "lane, which does what has queued in one transaction."},
+    {"lane_batch_max", number{&config::lane_batch_max, 1, 1000}, service,
+     "Commands one lane does in one transaction at most; 1 means a transaction for each."},
     {"queue_length_max", number{&config::queue_length_max, 16, 1'000'000}, service,
      "Requests that may wait for a database session; one more is answered 503 `overloaded` at "
      "once."},

@@ -16,18 +16,4 @@ reservation as_it_stands(db::reservations::found f)
     return std::move(f.reservation);
 }
 
-void confirm_lines(db::transaction& tx, ledger& book, reservation& r, attribution const& by)
-{
-    for (auto& line : r.lines) {
-        line.confirmed = line.quantity;
-        book.move(line.at, {.kind = movement_kind::confirmed,
-                            .on_hand_delta = -line.quantity,
-                            .reserved_delta = -line.quantity,
-                            .reservation_id = r.id,
-                            .by = by});
-    }
-    r.state = reservation_state::confirmed;
-    r.settled_at = db::reservations::confirm(tx, r);
-}
-
 } // namespace holdfast

@@ -16,8 +16,4 @@ namespace holdfast {
 // The reservation as everyone sees it now: a hold whose time has passed is expired.
 [[nodiscard]] reservation as_it_stands(db::reservations::found);
 
-// Deducts every line of a held reservation by its whole quantity, in ledger and store. The levels
-// must be in the ledger, with enough on hand.
-void confirm_lines(db::transaction&, ledger&, reservation&, attribution const& by);
-
 } // namespace holdfast

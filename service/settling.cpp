@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reservations: confirm, release, extend, give_back. Each locks the reservation first, so that its
-// final state is reached once, then its levels.
+// reservations: settle (confirm, release, extend), give_back. Each locks the reservations first, so
+// that a final state is reached once, then their levels.
 #include "db/items.hpp"
 #include "db/reservations.hpp"
 #include "db/transact.hpp"
@@ -19,22 +19,12 @@ namespace holdfast {
 
 namespace {
 
-constexpr int rounds_max = 50; // as in reserving.cpp
-
 std::vector<level_key> keys_of(reservation const& r)
 {
     std::vector<level_key> keys;
     for (auto const& line : r.lines)
         keys.push_back(line.at);
     return keys;
-}
-
-std::vector<line_request> wanted_by(reservation const& r)
-{
-    std::vector<line_request> lines;
-    for (auto const& line : r.lines)
-        lines.push_back({line.at, line.quantity});
-    return lines;
 }
 
 // What is to be confirmed, without the lines of which nothing is.
@@ -95,15 +85,8 @@ result<void> choose_confirmed(reservation& r, confirm_command const& cmd)
 // to be confirmed, when an expired hold has just taken that again.
 enum class holding { whole_lines, confirmed_units };
 
-struct settlement {
-    holding held = holding::whole_lines;
-    attribution by;
-};
-
-// Deducts what is confirmed and puts the rest back. A level that a count left short may not have
-// the units any more: then nothing is confirmed.
-result<void> settle_confirmed(db::transaction& tx, ledger& book, reservation& r,
-                              settlement const& how)
+// A level that a count left short may not have the units any more: then nothing is confirmed.
+result<void> check_on_hand(ledger const& book, reservation const& r)
 {
     std::vector<shortfall> gone;
     for (auto const& line : r.lines)
@@ -113,27 +96,147 @@ result<void> settle_confirmed(db::transaction& tx, ledger& book, reservation& r,
         return refusal{.code = errc::insufficient_stock,
                        .detail = "A count found fewer units than were promised.",
                        .items = std::move(gone)};
+    return {};
+}
+
+// Deducts what is confirmed and puts the rest back.
+void move_confirmed(ledger& book, reservation const& r, holding held, attribution const& by)
+{
     for (auto const& line : r.lines) {
-        auto const reserved = how.held == holding::whole_lines ? line.quantity : line.confirmed;
+        auto const reserved = held == holding::whole_lines ? line.quantity : line.confirmed;
         if (reserved > 0)
             book.move(line.at, {.kind = line.confirmed > 0 ? movement_kind::confirmed
                                                            : movement_kind::released,
                                 .on_hand_delta = -line.confirmed,
                                 .reserved_delta = -reserved,
                                 .reservation_id = r.id,
-                                .by = how.by});
+                                .by = by});
     }
-    book.write();
-    r.state = reservation_state::confirmed;
-    r.settled_at = db::reservations::confirm(tx, r);
-    return {};
 }
 
-refusal expired(db::transaction& tx, std::span<line_request const> wanted)
+refusal expired(db::transaction& tx, reservation const& r)
 {
+    std::vector<line_request> wanted;
+    for (auto const& line : r.lines)
+        wanted.push_back({line.at, line.quantity});
     return {.code = errc::reservation_expired,
             .detail = "The hold has expired; its units are free for others.",
             .items = availability_of(tx, wanted)};
+}
+
+// Commands for reservations that are there, in one transaction. They are carried out one after the
+// other on what the locked rows said; then everything is written at once.
+class settling {
+public:
+    settling(db::transaction& tx, ledger& book) : tx_(tx), book_(book) {}
+
+    // Locks all reservations, then all levels that may move.
+    void lock(std::vector<uuid> const& ids)
+    {
+        locked_ = db::reservations::lock(tx_, ids);
+        std::vector<level_key> keys;
+        for (auto const& [id, found] : locked_.by_id)
+            if (found.reservation.state == reservation_state::held)
+                for (auto const& line : found.reservation.lines)
+                    keys.push_back(line.at);
+        if (!keys.empty())
+            book_.lock(keys);
+    }
+
+    settle_answer carry_out(confirm_command const& cmd)
+    {
+        auto* const found = find(cmd.id);
+        if (!found)
+            return unknown_reservation(cmd.id);
+        auto& r = found->reservation;
+        if (r.state == reservation_state::confirmed)
+            return r;
+        if (r.state == reservation_state::released)
+            return already_released();
+        if (r.state == reservation_state::expired || found->is_due) {
+            if (cmd.if_expired == if_expired::reserve_again)
+                return std::nullopt;
+            return expired(tx_, r);
+        }
+        auto chosen = r;
+        HOLDFAST_TRY_VOID(choose_confirmed(chosen, cmd));
+        HOLDFAST_TRY_VOID(check_on_hand(book_, chosen));
+        r = std::move(chosen);
+        move_confirmed(book_, r, holding::whole_lines, {.actor = cmd.actor});
+        settle(r, reservation_state::confirmed);
+        return r;
+    }
+
+    settle_answer carry_out(release_command const& cmd)
+    {
+        auto* const found = find(cmd.id);
+        if (!found)
+            return unknown_reservation(cmd.id);
+        auto& r = found->reservation;
+        if (r.state == reservation_state::confirmed)
+            return already_confirmed();
+        if (r.state != reservation_state::held)
+            return r;
+        put_back(book_, r, found->is_due ? movement_kind::expired : movement_kind::released,
+                 {.actor = cmd.actor});
+        settle(r, found->is_due ? reservation_state::expired : reservation_state::released);
+        return r;
+    }
+
+    settle_answer carry_out(extend_command const& cmd)
+    {
+        auto* const found = find(cmd.id);
+        if (!found)
+            return unknown_reservation(cmd.id);
+        auto& r = found->reservation;
+        if (r.state == reservation_state::confirmed)
+            return already_confirmed();
+        if (r.state == reservation_state::released)
+            return already_released();
+        if (r.state == reservation_state::expired || found->is_due)
+            return expired(tx_, r);
+        r.expires_at = locked_.now + cmd.ttl;
+        extended_[r.id] = cmd.ttl;
+        return r;
+    }
+
+    void write()
+    {
+        book_.write();
+        if (!extended_.empty()) {
+            std::vector<db::reservations::extension> extensions;
+            for (auto const& [id, ttl] : extended_)
+                extensions.push_back({id, ttl});
+            db::reservations::extend(tx_, extensions);
+        }
+        if (!settled_.empty())
+            db::reservations::settle(tx_, settled_);
+    }
+
+private:
+    db::reservations::found* find(uuid const& id)
+    {
+        auto const found = locked_.by_id.find(id);
+        return found == locked_.by_id.end() ? nullptr : &found->second;
+    }
+
+    void settle(reservation& r, reservation_state final)
+    {
+        r.state = final;
+        r.settled_at = locked_.now;
+        settled_.push_back(&r);
+    }
+
+    db::transaction& tx_;
+    ledger& book_;
+    db::reservations::locked locked_;
+    std::map<uuid, std::chrono::seconds> extended_;
+    std::vector<reservation const*> settled_;
+};
+
+uuid const& id_of(settle_command const& cmd)
+{
+    return std::visit([](auto const& c) -> uuid const& { return c.id; }, cmd);
 }
 
 // The customer's limits hold for units taken again as they do for new ones.
@@ -151,10 +254,9 @@ result<void> keep_limits_again(db::transaction& tx, reservation const& r,
 }
 
 // Takes what is to be confirmed of an expired hold again, all or none, under the levels' locks.
-result<void> take_again(db::transaction& tx, ledger& book, db::reservations::found const& found,
+result<void> take_again(db::transaction& tx, ledger& book, reservation const& r,
                         attribution const& by)
 {
-    auto const& r = found.reservation;
     auto const lines = confirmed_by(r);
     HOLDFAST_TRY_VOID(keep_limits_again(tx, r, lines));
     book.lock(keys_of(r));
@@ -162,7 +264,9 @@ result<void> take_again(db::transaction& tx, ledger& book, db::reservations::fou
         put_back(book, r, movement_kind::expired, {.actor = "holdfast"});
     for (auto const& line : lines)
         if (!book.has(line.at) || book.level(line.at).available() < line.quantity)
-            return expired(tx, lines);
+            return refusal{.code = errc::reservation_expired,
+                           .detail = "The hold has expired; its units are free for others.",
+                           .items = availability_of(tx, lines)};
     for (auto const& line : lines)
         book.move(line.at, {.kind = movement_kind::reserved,
                             .reserved_delta = line.quantity,
@@ -171,28 +275,28 @@ result<void> take_again(db::transaction& tx, ledger& book, db::reservations::fou
     return {};
 }
 
-result<reservation> try_confirm(db::transaction& tx, ledger& book, confirm_command const& cmd)
+// Confirms a hold that has expired, if its units and its customer's limits still allow it.
+result<reservation> confirm_again(db::transaction& tx, ledger& book, confirm_command const& cmd)
 {
-    auto found = db::reservations::lock(tx, cmd.id);
-    if (!found)
+    auto locked = db::reservations::lock(tx, {cmd.id});
+    if (locked.by_id.empty())
         return unknown_reservation(cmd.id);
-    auto& r = found->reservation;
+    auto& [r, is_due] = locked.by_id.begin()->second;
     if (r.state == reservation_state::confirmed)
         return r;
     if (r.state == reservation_state::released)
         return already_released();
-    attribution const by{.actor = cmd.actor};
-    bool const is_expired = r.state == reservation_state::expired || found->is_due;
-    if (is_expired && cmd.if_expired == if_expired::refuse)
-        return expired(tx, wanted_by(r));
+    HOLDFAST_INVARIANT(r.state == reservation_state::expired || is_due);
     HOLDFAST_TRY_VOID(choose_confirmed(r, cmd));
-    if (is_expired) {
-        HOLDFAST_TRY_VOID(take_again(tx, book, *found, by));
-    } else {
-        book.lock(keys_of(r));
-    }
-    auto const held = is_expired ? holding::confirmed_units : holding::whole_lines;
-    HOLDFAST_TRY_VOID(settle_confirmed(tx, book, r, {held, by}));
+    attribution const by{.actor = cmd.actor};
+    HOLDFAST_TRY_VOID(take_again(tx, book, r, by));
+    HOLDFAST_TRY_VOID(check_on_hand(book, r));
+    move_confirmed(book, r, holding::confirmed_units, by);
+    book.write();
+    r.state = reservation_state::confirmed;
+    r.settled_at = locked.now;
+    auto const* const one = &r;
+    db::reservations::settle(tx, std::span(&one, 1));
     return r;
 }
 
@@ -202,32 +306,12 @@ std::size_t expire_due_of_same_customer(db::link& link, uuid const& id, metrics&
         return db::reservations::by_id(tx, id);
     });
     auto const customer = found ? found->reservation.customer : std::nullopt;
-    return customer ? expire_due_of(link, *customer, m) : 0;
+    return customer ? expire_due_of(link, {*customer}, m) : 0;
 }
 
 bool are_all_enough(std::span<shortfall const> items)
 {
     return std::ranges::all_of(items, [](auto const& i) { return i.available >= i.requested; });
-}
-
-result<reservation> try_release(db::transaction& tx, ledger& book, uuid const& id,
-                                std::string const& actor)
-{
-    auto found = db::reservations::lock(tx, id);
-    if (!found)
-        return unknown_reservation(id);
-    auto& r = found->reservation;
-    if (r.state == reservation_state::confirmed)
-        return already_confirmed();
-    if (r.state != reservation_state::held)
-        return r;
-    book.lock(keys_of(r));
-    put_back(book, r, found->is_due ? movement_kind::expired : movement_kind::released,
-             {.actor = actor});
-    book.write();
-    r.state = found->is_due ? reservation_state::expired : reservation_state::released;
-    r.settled_at = db::reservations::close(tx, std::vector{id}, r.state);
-    return r;
 }
 
 // Checks a return against what was confirmed and is not back yet, and counts it in.
@@ -269,11 +353,12 @@ result<outcome<reservation>> try_give_back(db::transaction& tx, ledger& book,
         HOLDFAST_INVARIANT(found.has_value());
         return outcome<reservation>{as_it_stands(std::move(*found)), true};
     }
-    auto found = db::reservations::lock(tx, cmd.id);
-    if (!found)
+    auto locked = db::reservations::lock(tx, {cmd.id});
+    if (locked.by_id.empty())
         return unknown_reservation(cmd.id);
-    auto& r = found->reservation;
-    HOLDFAST_TRY_VOID(check_returnable(*found));
+    auto& found = locked.by_id.begin()->second;
+    auto& r = found.reservation;
+    HOLDFAST_TRY_VOID(check_returnable(found));
     HOLDFAST_TRY_VOID(count_returned(r, cmd));
     book.lock(keys_of(r));
     for (auto const& back : cmd.lines) {
@@ -296,14 +381,14 @@ result<outcome<reservation>> try_give_back(db::transaction& tx, ledger& book,
 
 // Runs `work(transaction, ledger)` and counts what it moved once that is committed.
 template <class Work>
-auto settle(db::link& link, metrics& m, Work&& work)
+auto counted(db::link& link, metrics& m, Work&& work)
 {
     std::vector<movement> moved;
     auto answer = db::transact(link, [&](db::transaction& tx) {
         ledger book(tx);
-        auto settled = work(tx, book);
+        auto done = work(tx, book);
         moved = book.movements();
-        return settled;
+        return done;
     });
     if (answer)
         count(m, moved);
@@ -312,60 +397,75 @@ auto settle(db::link& link, metrics& m, Work&& work)
 
 } // namespace
 
+std::vector<settle_answer> reservations::settle(db::link& link,
+                                                std::span<settle_command const* const> cmds) const
+{
+    auto answers = counted(link, metrics_, [&](db::transaction& tx, ledger& book) {
+        std::vector<uuid> ids;
+        for (auto const* cmd : cmds)
+            ids.push_back(id_of(*cmd));
+        settling work(tx, book);
+        work.lock(ids);
+        std::vector<settle_answer> given;
+        for (auto const* cmd : cmds)
+            given.push_back(
+                std::visit([&](auto const& each) { return work.carry_out(each); }, *cmd));
+        work.write();
+        return result<std::vector<settle_answer>>(std::move(given));
+    });
+    return std::move(answers).value();
+}
+
 result<reservation> reservations::confirm(db::link& link, confirm_command const& cmd) const
 {
+    settle_command const asked(cmd);
+    auto const* const one = &asked;
+    if (auto answer = settle(link, std::span(&one, 1)).front())
+        return *std::move(answer);
     for (int round = 0; round < rounds_max; ++round) {
-        auto answer = settle(link, metrics_, [&](db::transaction& tx, ledger& book) {
-            return try_confirm(tx, book, cmd);
+        auto answer = counted(link, metrics_, [&](db::transaction& tx, ledger& book) {
+            return confirm_again(tx, book, cmd);
         });
-        if (!answer && answer.error().code == errc::customer_limit &&
+        if (answer)
+            return answer;
+        auto const& refused = answer.error();
+        if (refused.code == errc::customer_limit &&
             expire_due_of_same_customer(link, cmd.id, metrics_) > 0)
             continue;
-        bool const may_take_again = !answer && cmd.if_expired == if_expired::reserve_again &&
-                                    answer.error().code == errc::reservation_expired;
-        if (!may_take_again || !are_all_enough(answer.error().items))
+        if (refused.code != errc::reservation_expired || !are_all_enough(refused.items))
             return answer;
         // Enough is free once the other holds whose time has passed are reclaimed.
         std::vector<level_key> keys;
-        for (auto const& item : answer.error().items)
+        for (auto const& item : refused.items)
             keys.push_back(item.at);
         expire_due(link, keys, metrics_);
     }
     throw overloaded();
 }
 
-result<reservation> reservations::release(db::link& link, uuid const& id,
-                                          std::string const& actor) const
+result<reservation> reservations::settle(db::link& link, settle_command const& cmd) const
 {
-    return settle(link, metrics_, [&](db::transaction& tx, ledger& book) {
-        return try_release(tx, book, id, actor);
-    });
+    if (auto const* confirmation = std::get_if<confirm_command>(&cmd))
+        return confirm(link, *confirmation);
+    auto const* const one = &cmd;
+    return settle(link, std::span(&one, 1)).front().value();
 }
 
-result<reservation> reservations::extend(db::link& link, uuid const& id,
-                                         std::chrono::seconds ttl) const
+result<reservation> reservations::release(db::link& link, release_command const& cmd) const
 {
-    return db::transact(link, [&](db::transaction& tx) -> result<reservation> {
-        auto found = db::reservations::lock(tx, id);
-        if (!found)
-            return unknown_reservation(id);
-        auto& r = found->reservation;
-        if (r.state == reservation_state::confirmed)
-            return already_confirmed();
-        if (r.state == reservation_state::released)
-            return already_released();
-        if (r.state == reservation_state::expired || found->is_due)
-            return expired(tx, wanted_by(r));
-        r.expires_at = db::reservations::extend(tx, id, ttl);
-        return r;
-    });
+    return settle(link, settle_command(cmd));
+}
+
+result<reservation> reservations::extend(db::link& link, extend_command const& cmd) const
+{
+    return settle(link, settle_command(cmd));
 }
 
 result<outcome<reservation>> reservations::give_back(db::link& link,
                                                      return_command const& cmd) const
 {
     return idempotency::refuse_in_progress([&] {
-        return settle(link, metrics_, [&](db::transaction& tx, ledger& book) {
+        return counted(link, metrics_, [&](db::transaction& tx, ledger& book) {
             return try_give_back(tx, book, cmd);
         });
     });

@@ -3,11 +3,36 @@
 
 namespace holdfast {
 
+session_gauge::session_gauge(db::session_options options, metrics& m)
+    : link_(std::move(options)), metrics_(m)
+{
+    try {
+        (void)link_.session();
+    } catch (db::error const&) {
+        link_.drop(); // the first command tries again, and says what is wrong
+    }
+    recount();
+}
+
+session_gauge::~session_gauge()
+{
+    link_.drop();
+    recount();
+}
+
+void session_gauge::recount()
+{
+    if (link_.is_connected() == was_connected_)
+        return;
+    was_connected_ = link_.is_connected();
+    metrics_.database_session_open(was_connected_ ? 1 : -1);
+}
+
 worker_pool::worker_pool(worker_pool_options options, metrics& m)
     : options_(std::move(options)), metrics_(m)
 {
     for (std::size_t i = 0; i < options_.threads; ++i)
-        threads_.emplace_back([this] { work_through(db::link(options_.session)); });
+        threads_.emplace_back([this] { work_through(); });
 }
 
 worker_pool::~worker_pool()
@@ -25,7 +50,7 @@ void worker_pool::stop()
     threads_.clear();
 }
 
-bool worker_pool::push(job j)
+bool worker_pool::post(std::function<void(db::link&)> work, std::function<void()> too_late)
 {
     {
         std::scoped_lock const lock(mutex_);
@@ -33,16 +58,16 @@ bool worker_pool::push(job j)
             metrics_.queue_rejected();
             return false;
         }
-        queue_.push_back(std::move(j));
-        metrics_.queue_length(queue_.size());
+        queue_.push_back({std::move(work), std::move(too_late), std::chrono::steady_clock::now()});
     }
+    metrics_.queued(1);
     wake_.notify_one();
     return true;
 }
 
-void worker_pool::work_through(db::link link)
+void worker_pool::work_through()
 {
-    bool was_connected = false;
+    session_gauge link(options_.session, metrics_);
     for (;;) {
         job next;
         {
@@ -52,8 +77,8 @@ void worker_pool::work_through(db::link link)
                 return;
             next = std::move(queue_.front());
             queue_.pop_front();
-            metrics_.queue_length(queue_.size());
         }
+        metrics_.queued(-1);
         auto const waited = std::chrono::steady_clock::now() - next.queued_at;
         metrics_.queue_waited(waited);
         if (waited > options_.queue_wait_max) {
@@ -61,13 +86,7 @@ void worker_pool::work_through(db::link link)
             next.too_late();
             continue;
         }
-        metrics_.database_sessions_busy(++busy_);
-        next.work(link);
-        metrics_.database_sessions_busy(--busy_);
-        if (link.is_connected() != was_connected) {
-            was_connected = link.is_connected();
-            metrics_.database_sessions_open(was_connected ? ++open_ : --open_);
-        }
+        link.use(next.work);
     }
 }
 

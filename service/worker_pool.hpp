@@ -13,7 +13,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -29,6 +28,32 @@
 #include <vector>
 
 namespace holdfast {
+
+// A worker's session, counted in the metrics. It is opened at once if the database is there, so
+// that the first request does not wait for a connection.
+class session_gauge {
+public:
+    session_gauge(db::session_options, metrics&);
+    ~session_gauge();
+    session_gauge(session_gauge const&) = delete;
+    session_gauge& operator=(session_gauge const&) = delete;
+
+    template <class Work>
+    void use(Work&& work)
+    {
+        metrics_.database_session_busy(1);
+        work(link_);
+        metrics_.database_session_busy(-1);
+        recount();
+    }
+
+private:
+    void recount();
+
+    db::link link_;
+    metrics& metrics_;
+    bool was_connected_ = false;
+};
 
 struct worker_pool_options {
     db::session_options session;
@@ -50,6 +75,10 @@ public:
     template <class Work>
     boost::asio::awaitable<std::invoke_result_t<Work&, db::link&>> run(Work work);
 
+    // Runs `work` on a worker, or calls `too_late` there when it waited in the queue too long.
+    // False, and neither is called, when the queue is full.
+    [[nodiscard]] bool post(std::function<void(db::link&)> work, std::function<void()> too_late);
+
     // Does what is queued, then ends the threads. Call it once nobody calls run() any more.
     void stop();
 
@@ -60,9 +89,7 @@ private:
         std::chrono::steady_clock::time_point queued_at;
     };
 
-    // False when the queue is full.
-    [[nodiscard]] bool push(job);
-    void work_through(db::link);
+    void work_through();
 
     worker_pool_options options_;
     metrics& metrics_;
@@ -70,8 +97,6 @@ private:
     std::condition_variable wake_;
     std::deque<job> queue_;
     bool is_stopping_ = false;
-    std::atomic<std::size_t> busy_{0};
-    std::atomic<std::size_t> open_{0};
     std::vector<std::jthread> threads_;
 };
 
@@ -99,7 +124,7 @@ boost::asio::awaitable<std::invoke_result_t<Work&, db::link&>> worker_pool::run(
             }
             go_on();
         };
-        if (!push({run_it, fail, std::chrono::steady_clock::now()}))
+        if (!post(run_it, fail))
             fail();
     };
     co_await asio::async_initiate<asio::use_awaitable_t<> const, void()>(initiate,

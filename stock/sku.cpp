@@ -68,6 +68,17 @@ std::optional<std::string> fault_of_text(std::string_view text, std::size_t leng
     return std::nullopt;
 }
 
+std::uint16_t hint_of(sku const& of) noexcept
+{
+    // FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/
+    std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+    for (auto const c : of.str()) {
+        hash ^= static_cast<std::uint8_t>(c);
+        hash *= 0x0000'0100'0000'01b3;
+    }
+    return static_cast<std::uint16_t>((hash ^ hash >> 12 ^ hash >> 36) & 0x0fff);
+}
+
 std::optional<std::string> sku::fault_of(std::string_view text)
 {
     if (text.empty())

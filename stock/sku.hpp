@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,10 @@ public:
 private:
     std::string text_;
 };
+
+// 12 bits that stand for a SKU, the same in every process: reservations carry those of their first
+// SKU in their ids (uuid::hint), so that whatever concerns one hot SKU can be done in one place.
+[[nodiscard]] std::uint16_t hint_of(sku const&) noexcept;
 
 // Where units are: 1-50 of [a-z0-9_-]. Most shops have one, called "main".
 class location {

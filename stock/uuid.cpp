@@ -38,11 +38,16 @@ bool is_hyphen_place(std::size_t i) noexcept
 
 uuid uuid::make_v7()
 {
+    return make_v7(static_cast<std::uint16_t>(random_bits()() & hint_max));
+}
+
+uuid uuid::make_v7(std::uint16_t hint)
+{
     using namespace std::chrono;
     auto const ms = static_cast<std::uint64_t>(
         duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
     auto& random = random_bits();
-    std::uint64_t const high = (ms << 16) | 0x7000 | (random() & 0x0fff);
+    std::uint64_t const high = (ms << 16) | 0x7000 | (hint & hint_max);
     std::uint64_t const low = 0x8000'0000'0000'0000 | (random() & 0x3fff'ffff'ffff'ffff);
 
     uuid id;
@@ -51,6 +56,11 @@ uuid uuid::make_v7()
         id.bytes_[8 + i] = static_cast<std::uint8_t>(low >> (56 - 8 * i));
     }
     return id;
+}
+
+std::uint16_t uuid::hint() const noexcept
+{
+    return static_cast<std::uint16_t>((bytes_[6] & 0x0f) << 8 | bytes_[7]);
 }
 
 std::optional<uuid> uuid::parse(std::string_view text) noexcept

@@ -17,12 +17,21 @@ public:
     // time.
     [[nodiscard]] static uuid make_v7();
 
+    // The same with 12 bits of the caller's in the place of random ones, so that whoever meets the
+    // id knows them without looking anything up. Only the lowest 12 bits of `hint` count.
+    [[nodiscard]] static uuid make_v7(std::uint16_t hint);
+
+    // Those 12 bits; of any other id, some number.
+    [[nodiscard]] std::uint16_t hint() const noexcept;
+
     // Reads the canonical form, 8-4-4-4-12 hexadecimal digits in either case; nothing else is one.
     [[nodiscard]] static std::optional<uuid> parse(std::string_view text) noexcept;
 
     [[nodiscard]] std::string str() const;
 
     auto operator<=>(uuid const&) const = default;
+
+    static constexpr std::uint16_t hint_max = 0x0fff;
 
 private:
     std::array<std::uint8_t, 16> bytes_{};

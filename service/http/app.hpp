@@ -7,6 +7,7 @@
 #include "service/catalogue.hpp"
 #include "service/config.hpp"
 #include "service/imports.hpp"
+#include "service/lanes.hpp"
 #include "service/metrics.hpp"
 #include "service/rate_limiter.hpp"
 #include "service/reservations.hpp"
@@ -20,6 +21,7 @@ struct app {
     config const& settings;
     holdfast::metrics& metrics;
     worker_pool& workers;
+    holdfast::lanes& lanes;
     authenticator& keys;
     rate_limiter& key_limits;
     rate_limiter& customer_limits;

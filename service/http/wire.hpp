@@ -22,18 +22,13 @@ inline constexpr std::size_t lines_max = 100;
 inline constexpr std::size_t metadata_bytes_max = 4096;
 inline constexpr units ttl_seconds_max = 604'800;
 
-struct extend_command {
-    uuid id;
-    std::chrono::seconds ttl;
-};
-
 // Refusals: idempotency_key_missing.
 [[nodiscard]] result<reserve_command> parse_reserve(request const&,
                                                     std::chrono::seconds ttl_default);
 
 // Refusals: unknown_reservation, when what stands in the path cannot be the id of one.
 [[nodiscard]] result<confirm_command> parse_confirm(request const&);
-[[nodiscard]] result<uuid> parse_release(request const&);
+[[nodiscard]] result<release_command> parse_release(request const&);
 [[nodiscard]] result<extend_command> parse_extend(request const&);
 [[nodiscard]] result<uuid> parse_reservation_id(request const&);
 

@@ -238,14 +238,15 @@ result<confirm_command> parse_confirm(request const& req)
     return command;
 }
 
-result<uuid> parse_release(request const& req)
+result<release_command> parse_release(request const& req)
 {
     HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
     invalid_members faults;
     object_reader(document, "", faults).finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    return id_in_path(req);
+    HOLDFAST_TRY(auto const id, id_in_path(req));
+    return release_command{.id = id, .actor = req.who.name};
 }
 
 result<extend_command> parse_extend(request const& req)

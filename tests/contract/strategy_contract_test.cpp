@@ -363,6 +363,26 @@ TEST_CASE("whoever meets a rival in mid-sale decides on what the rival left")
     });
 }
 
+TEST_CASE("whoever meets a rival on several levels decides on what the rival left of each")
+{
+    for_each_mode([](workbench& bench, strategy const& mode) {
+        auto const at = items(bench, {5, 5, 5});
+        auto const sessions = links(bench, 2);
+        auto rival = std::make_unique<db::transaction>(sessions[0]->session());
+        REQUIRE(fitting(mode.take(*rival, entries{{at[1], 4}})) == 1);
+
+        auto late = std::async(std::launch::async, [&] {
+            return take(*sessions[1], mode, {{at[0], 5}, {at[1], 2}, {at[1], 1}, {at[2], 5}});
+        });
+        CHECK(somebody_waits(bench.sql));
+        rival->commit();
+        rival.reset();
+
+        CHECK(which_fit(late.get()) == "ynyy");
+        CHECK(bench.row(at[1]).reserved == 5);
+    });
+}
+
 TEST_CASE("a number read earlier in the transaction decides nothing")
 {
     for_each_mode([](workbench& bench, strategy const& mode) {
@@ -496,7 +516,7 @@ TEST_CASE("a clerk who puts units on the shelf meanwhile costs nobody one")
 TEST_CASE("a mode is known by its name and nothing else is one")
 {
     strategy_registry const known;
-    for (auto const* name : {"conditional_update", "optimistic", "row_lock"})
+    for (auto const* name : {"batched", "conditional_update", "optimistic", "row_lock"})
         CHECK(known.has(name));
     for (auto const& name : known.names()) {
         CHECK(known.has(name));

@@ -80,15 +80,15 @@ void trade(workbench& bench)
     REQUIRE(word_of(first) == "ok");
     CHECK(bench.reserve({{at, 4}}, {.customer = "c", .key = at.sku.str()})->is_replay);
     CHECK(word_of(bench.reserve({{at, 5}}, {.customer = "c"})) == "customer_limit");
-    CHECK(word_of(bench.reservations.extend(bench.link, first->value.id,
-                                            std::chrono::seconds(60))) == "ok");
+    CHECK(word_of(bench.reservations.extend(bench.link,
+                                            {first->value.id, std::chrono::seconds(60)})) == "ok");
     auto const second = bench.reserve({{at, 4}}, {.customer = "c", .supersedes = first->value.id});
     REQUIRE(word_of(second) == "ok");
     bench.let_lapse(second->value.id);
     // The customer's own lapsed hold does not stand in the way of the limit.
     auto const again = bench.reserve({{at, 8}}, {.customer = "c"});
     REQUIRE(word_of(again) == "ok");
-    CHECK(word_of(bench.reservations.release(bench.link, again->value.id, "x")) == "ok");
+    CHECK(word_of(bench.reservations.release(bench.link, {again->value.id, "x"})) == "ok");
     auto const lapsed = bench.reserve({{at, 4}}, {.customer = "c"});
     REQUIRE(word_of(lapsed) == "ok");
     bench.let_lapse(lapsed->value.id);
@@ -112,22 +112,44 @@ void trade(workbench& bench)
               bench.link,
               {.key = new_key(), .id = third->value.id, .actor = "x", .lines = {{at, 1}}})) ==
           "ok");
-    CHECK(word_of(bench.reservations.release(bench.link, second->value.id, "x")) == "ok");
+    CHECK(word_of(bench.reservations.release(bench.link, {second->value.id, "x"})) == "ok");
 }
 
 // The key's lock is held by another request of the same key, which is waited for.
 void meet_a_duplicate(migrated_database const& place, std::string const& mode)
 {
-    workbench bench(place, {.strategy = mode, .open_holds_per_customer = 3});
+    workbench bench(place, {.strategy = mode, .open_holds_per_customer = 9});
     auto const at = bench.item(4);
     reserve_options const options{.customer = "f", .key = "twice-" + at.sku.str()};
     auto const answers = run_together(4, [&](std::size_t) {
-        workbench till(place, {.strategy = mode, .open_holds_per_customer = 3});
+        workbench till(place, {.strategy = mode, .open_holds_per_customer = 9});
         auto const made = till.reserve({{at, 4}}, options);
         return word_of(made);
     });
     CHECK(std::ranges::count(answers, "ok") == 4);
     CHECK(bench.row(at).reserved == 4);
+}
+
+// Wishes in one transaction that fit one by one and not all together.
+void share_a_transaction(workbench& bench)
+{
+    std::vector<level_key> const at{bench.item(3), bench.item(3)};
+    std::vector<reserve_command> wishes;
+    for (auto const& each : {at[0], at[1], at[0]}) {
+        auto& c = wishes.emplace_back();
+        c.key = new_key();
+        c.actor = "x";
+        c.lines = {{each, 2}};
+    }
+    std::vector<reserve_command const*> asked;
+    for (auto const& c : wishes)
+        asked.push_back(&c);
+    std::string fits;
+    for (auto const& answer : bench.reservations.reserve(bench.link, asked))
+        fits += answer && *answer ? 'y' : 'n';
+    CHECK(fits == "yyn");
+    CHECK(bench.row(at[0]).reserved == 2);
+    CHECK(bench.row(at[1]).reserved == 2);
 }
 
 // A caller of the optimistic mode whom others overtake until it locks the row for its look.
@@ -236,6 +258,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
         workbench bench(place, {.strategy = mode, .open_holds_per_customer = 50});
         trade(bench);
         look_around(bench);
+        share_a_transaction(bench);
         meet_a_duplicate(place, mode);
     }
     workbench bench(place);

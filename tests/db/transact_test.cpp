@@ -359,7 +359,7 @@ TEST_CASE("confirming and releasing over a line that breaks at the commit happen
         auto const confirmed =
             shop.far.reservations.confirm(shop.far.link, {.id = bought, .actor = "x", .lines = {}});
         shop.arm(how);
-        auto const released = shop.far.reservations.release(shop.far.link, given_up, "x");
+        auto const released = shop.far.reservations.release(shop.far.link, {given_up, "x"});
 
         REQUIRE(word_of(confirmed) == "ok");
         CHECK(confirmed->state == reservation_state::confirmed);

@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace holdfast::test {
@@ -181,7 +182,7 @@ public:
             {9, &trial::release},       {5, &trial::extend},         {8, &trial::lapse},
             {8, &trial::give_back},     {2, &trial::repeat_return},  {10, &trial::adjust},
             {2, &trial::repeat_adjust}, {4, &trial::change_rules},   {2, &trial::list},
-            {1, &trial::reuse_keys}};
+            {1, &trial::reuse_keys},    {8, &trial::reserve_many},   {5, &trial::settle_many}};
         int sum = 0;
         for (auto const& each : actions)
             sum += each.weight;
@@ -272,6 +273,121 @@ private:
             check_hold(*c.supersedes);
     }
 
+    // Many in one transaction come to what they would come to one after the other.
+    void reserve_many()
+    {
+        std::vector<reserve_command> all;
+        for (auto n = luck_.between(2, 12); n > 0; --n)
+            all.push_back(ideas_.some_reserve());
+        if (luck_.chance(30))
+            all.push_back(reserve_command(luck_.of(all))); // sent twice
+        std::vector<reserve_command const*> asked;
+        for (auto const& c : all)
+            asked.push_back(&c);
+        auto const answers = bench_.reservations.reserve(bench_.link, asked);
+        REQUIRE(answers.size() == all.size());
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (answers[i] && *answers[i])
+                note_reserved(all[i], **answers[i]);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (answers[i] && !*answers[i])
+                check_refused(all[i], *answers[i]);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (!answers[i])
+                reserve_alone(all[i]);
+        check_all_levels();
+    }
+
+    void note_reserved(reserve_command const& c, holdfast::outcome<reservation> const& made)
+    {
+        REQUIRE_FALSE(made.is_replay);
+        expect(model_.judge(c), "ok");
+        model_.note(c, made.value.id);
+        ideas_.ids.push_back(made.value.id);
+        reserves_.push_back({c, made.value.id});
+        check_answer(made.value);
+    }
+
+    // Of two reasons to refuse the second may be told, when the first came up only later on.
+    void check_refused(reserve_command const& c,
+                       result<holdfast::outcome<reservation>> const& answer)
+    {
+        auto right = model_.judge(c);
+        if (right.front() == "insufficient_stock" || right.front() == "customer_limit")
+            right = {"insufficient_stock", "customer_limit"};
+        expect(right, word_of(answer));
+    }
+
+    void reserve_alone(reserve_command const& c)
+    {
+        auto const first = std::ranges::find(reserves_, c.key.key,
+                                             [](auto const& each) { return each.first.key.key; });
+        auto const right = model_.judge(c);
+        auto const answer = bench_.reservations.reserve(bench_.link, c);
+        if (first != reserves_.end()) {
+            expect({"ok"}, word_of(answer));
+            REQUIRE(answer->is_replay);
+            REQUIRE(answer->value.id == first->second);
+            return;
+        }
+        expect(right, word_of(answer));
+        if (answer)
+            note_reserved(c, *answer);
+    }
+
+    // All of them about few reservations, so that they meet on some.
+    void settle_many()
+    {
+        std::vector<settle_command> all;
+        for (auto n = luck_.between(2, 10); n > 0; --n) {
+            auto const roll = luck_.pick(10);
+            if (roll < 5)
+                all.emplace_back(ideas_.some_confirm());
+            else if (roll < 8)
+                all.emplace_back(release_command{ideas_.some_id(), "clerk"});
+            else
+                all.emplace_back(extend_command{ideas_.some_id(), std::chrono::hours(1)});
+        }
+        std::vector<settle_command const*> asked;
+        for (auto const& c : all)
+            asked.push_back(&c);
+        auto const answers = bench_.reservations.settle(bench_.link, asked);
+        REQUIRE(answers.size() == all.size());
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (answers[i])
+                std::visit([&](auto const& c) { check_settled(c, *answers[i]); }, all[i]);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (!answers[i])
+                std::visit(
+                    [&](auto const& c) {
+                        auto const right = judge(c);
+                        auto const answer = bench_.reservations.settle(bench_.link, all[i]);
+                        expect(right, word_of(answer));
+                        if (answer)
+                            note(c);
+                    },
+                    all[i]);
+        check_all_levels();
+    }
+
+    [[nodiscard]] words judge(confirm_command const& c) const { return model_.judge(c); }
+    [[nodiscard]] words judge(release_command const& c) const { return model_.judge_release(c.id); }
+    [[nodiscard]] words judge(extend_command const& c) const { return model_.judge_extend(c.id); }
+
+    void note(confirm_command const& c) { model_.note(c); }
+    void note(release_command const& c) { model_.note_release(c.id); }
+    void note(extend_command const&) {}
+
+    template <class Command>
+    void check_settled(Command const& c, result<reservation> const& answer)
+    {
+        expect(judge(c), word_of(answer));
+        if (!answer)
+            return;
+        note(c);
+        check_answer(*answer);
+    }
+
     void check_items(std::vector<shortfall> const& items, std::vector<line_request> const& right)
     {
         REQUIRE(items.size() == right.size());
@@ -327,7 +443,7 @@ private:
     {
         auto const id = ideas_.some_id();
         auto const right = model_.judge_release(id);
-        auto const answer = bench_.reservations.release(bench_.link, id, "clerk");
+        auto const answer = bench_.reservations.release(bench_.link, {id, "clerk"});
         expect(right, word_of(answer));
         if (answer) {
             model_.note_release(id);
@@ -339,7 +455,7 @@ private:
     void extend()
     {
         auto const id = ideas_.some_id();
-        auto const answer = bench_.reservations.extend(bench_.link, id, std::chrono::hours(1));
+        auto const answer = bench_.reservations.extend(bench_.link, {id, std::chrono::hours(1)});
         expect(model_.judge_extend(id), word_of(answer));
         check_hold(id);
     }
@@ -590,10 +706,10 @@ private:
         case 2:
         case 3: return reserve(bench, ideas.some_reserve());
         case 4: return word_of(bench.reservations.confirm(bench.link, ideas.some_confirm()));
-        case 5: return word_of(bench.reservations.release(bench.link, ideas.some_id(), "clerk"));
+        case 5: return word_of(bench.reservations.release(bench.link, {ideas.some_id(), "clerk"}));
         case 6:
             return word_of(
-                bench.reservations.extend(bench.link, ideas.some_id(), std::chrono::minutes(5)));
+                bench.reservations.extend(bench.link, {ideas.some_id(), std::chrono::minutes(5)}));
         case 7:
             return word_of(bench.reservations.give_back(
                 bench.link, {.key = new_key(),

@@ -101,12 +101,12 @@ public:
 
     reply release(uuid const& id) override
     {
-        return shown(bench_.reservations.release(bench_.link, id, "clerk"));
+        return shown(bench_.reservations.release(bench_.link, {id, "clerk"}));
     }
 
     reply extend(uuid const& id, std::chrono::seconds ttl) override
     {
-        return shown(bench_.reservations.extend(bench_.link, id, ttl));
+        return shown(bench_.reservations.extend(bench_.link, {id, ttl}));
     }
 
     reply give_back(return_command const& command) override

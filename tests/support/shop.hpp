@@ -24,8 +24,8 @@ using std::chrono::sys_time;
 using instant = sys_time<std::chrono::microseconds>;
 
 // Every way there is to take units from a level. What holds for one has to hold for all.
-inline constexpr std::array<char const*, 3> strategies{"conditional_update", "optimistic",
-                                                       "row_lock"};
+inline constexpr std::array<char const*, 4> strategies{"batched", "conditional_update",
+                                                       "optimistic", "row_lock"};
 
 struct line {
     std::string sku;

@@ -58,7 +58,7 @@ private:
 };
 
 struct workbench_options {
-    std::string strategy = "conditional_update";
+    std::string strategy = "batched";
     units open_holds_per_customer = 0;
     std::string connection_string = {}; // another way to the same database, such as through a gate
 };

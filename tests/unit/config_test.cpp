@@ -50,7 +50,7 @@ private:
 loaded_config load_from(setting_sources sources)
 {
     if (sources.strategies.empty())
-        sources.strategies = {"conditional_update", "optimistic", "row_lock"};
+        sources.strategies = {"batched", "conditional_update", "optimistic", "row_lock"};
     return load(sources);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("with nothing given, every setting has its default")
 
     CHECK(settings.listen == "127.0.0.1:8080");
     CHECK(settings.database_url.empty());
-    CHECK(settings.strategy == "conditional_update");
+    CHECK(settings.strategy == "batched");
     CHECK(settings.hold_ttl_seconds == 900);
     CHECK(settings.lock_timeout_ms == 2000);
     CHECK(settings.log_level == log::level::info);
@@ -219,8 +219,8 @@ TEST_CASE("every problem is told at once, not only the first")
 
     CHECK(std::ranges::count(problems, '\n') == 3);
     CHECK(contains(problems, "io_threads must be"));
-    CHECK(contains(problems, "strategy must be one of conditional_update, optimistic, row_lock, "
-                             "not \"guess\" (--strategy)."));
+    CHECK(contains(problems, "strategy must be one of batched, conditional_update, optimistic, "
+                             "row_lock, not \"guess\" (--strategy)."));
     CHECK(contains(problems, "listen must be an address and a port"));
     CHECK(contains(problems, "log_level must be one of debug, info, warning, error, critical"));
 }

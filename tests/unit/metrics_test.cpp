@@ -65,11 +65,13 @@ TEST_CASE("every other count appears under its name")
     counted.transaction_retried("40001");
     counted.commit_in_doubt();
     counted.invariant_broken();
-    counted.queue_length(17);
+    counted.queued(20);
+    counted.queued(-3);
+    counted.lane_batch(40);
     counted.queue_waited(2ms);
     counted.queue_rejected();
-    counted.database_sessions_open(8);
-    counted.database_sessions_busy(3);
+    counted.database_session_open(8);
+    counted.database_session_busy(3);
     counted.connection_opened();
     counted.connection_opened();
     counted.connection_closed();

@@ -70,8 +70,7 @@ pending_reply create_reservation(request const& req, app& service)
     if (!turn.is_allowed)
         co_return too_soon(turn, req);
 
-    auto const reserve = [&](db::link& db) { return service.reservations.reserve(db, *command); };
-    auto const answer = co_await service.workers.run(reserve);
+    auto const answer = co_await service.lanes.run(*command);
 
     co_return created(answer, req);
 }
@@ -110,8 +109,8 @@ pending_reply confirm_reservation(request const& req, app& service)
     if (!command)
         co_return problem(command.error(), req);
 
-    auto const confirm = [&](db::link& db) { return service.reservations.confirm(db, *command); };
-    auto const answer = co_await service.workers.run(confirm);
+    settle_command const confirm(*command);
+    auto const answer = co_await service.lanes.run(confirm);
 
     co_return shown(answer, req);
 }
@@ -119,14 +118,12 @@ pending_reply confirm_reservation(request const& req, app& service)
 // POST /v1/reservations/{id}/release
 pending_reply release_reservation(request const& req, app& service)
 {
-    auto const id = parse_release(req);
-    if (!id)
-        co_return problem(id.error(), req);
+    auto const command = parse_release(req);
+    if (!command)
+        co_return problem(command.error(), req);
 
-    auto const release = [&](db::link& db) {
-        return service.reservations.release(db, *id, req.who.name);
-    };
-    auto const answer = co_await service.workers.run(release);
+    settle_command const release(*command);
+    auto const answer = co_await service.lanes.run(release);
 
     co_return shown(answer, req);
 }
@@ -138,10 +135,8 @@ pending_reply extend_reservation(request const& req, app& service)
     if (!command)
         co_return problem(command.error(), req);
 
-    auto const extend = [&](db::link& db) {
-        return service.reservations.extend(db, command->id, command->ttl);
-    };
-    auto const answer = co_await service.workers.run(extend);
+    settle_command const extend(*command);
+    auto const answer = co_await service.lanes.run(extend);
 
     co_return shown(answer, req);
 }
