@@ -268,9 +268,18 @@ private:
         return refused;
     }
 
+    void refuse(refusals refused)
+    {
+        std::set<std::size_t> places;
+        for (auto const& [place, why] : refused)
+            places.insert(place);
+        answer(std::move(refused));
+        std::erase_if(candidates_, [&](candidate const& c) { return places.contains(c.place); });
+    }
+
     // A duplicate may have committed between our look and our lock of the key: then what it took is
     // ours, and no reason to refuse.
-    void refuse(refusals refused)
+    void answer(refusals refused)
     {
         if (refused.empty())
             return;
@@ -278,16 +287,13 @@ private:
         for (auto const& [place, why] : refused)
             keys.push_back(keys_[place]);
         auto const done = db::reservations::find_keys(tx_, keys);
-        std::set<std::size_t> places;
         for (std::size_t n = 0; n < refused.size(); ++n) {
-            auto const place = refused[n].first;
-            places.insert(place);
+            auto& [place, why] = refused[n];
             if (done[n])
                 answers_[place] = replay(*done[n], cmds_[place]->key);
             else
-                answers_[place] = std::move(refused[n].second);
+                answers_[place] = std::move(why);
         }
-        std::erase_if(candidates_, [&](candidate const& c) { return places.contains(c.place); });
     }
 
     struct entry {
@@ -349,9 +355,11 @@ private:
             set_lists_aside();
             return false;
         }
+        refusals refused;
         for (auto const& c : candidates_)
             if (c.is_short)
-                answers_[c.place] = refusal{.code = errc::insufficient_stock};
+                refused.emplace_back(c.place, refusal{.code = errc::insufficient_stock});
+        answer(std::move(refused));
         std::erase_if(taken_, [](entry const& e) { return e.of->is_short; });
         return !std::ranges::all_of(candidates_, is_short);
     }
