@@ -27,21 +27,6 @@ struct entry_row {
     timestamp at;
 };
 
-std::string_view event_type(movement_kind kind)
-{
-    switch (kind) {
-    case movement_kind::reserved: return "reservation.held";
-    case movement_kind::confirmed: return "reservation.confirmed";
-    case movement_kind::released: return "reservation.released";
-    case movement_kind::expired: return "reservation.expired";
-    case movement_kind::returned: return "reservation.returned";
-    case movement_kind::received:
-    case movement_kind::adjusted:
-    case movement_kind::counted: break;
-    }
-    return "stock.adjusted";
-}
-
 movement_kind kind_of(std::string_view name)
 {
     auto const found = std::ranges::find(movement_kind_names, name);
@@ -82,11 +67,10 @@ struct columns {
             reasons.push_back(m.by.reason);
             notes.push_back(m.by.note);
             references.push_back(m.by.reference);
-            event_types.emplace_back(event_type(m.kind));
         }
     }
 
-    std::vector<std::string> skus, locations, kinds, actors, event_types;
+    std::vector<std::string> skus, locations, kinds, actors;
     std::vector<std::int64_t> versions, on_hand_deltas, reserved_deltas, on_hands, reserveds;
     std::vector<std::optional<uuid>> reservation_ids;
     std::vector<std::optional<std::string>> reasons, notes, references;
@@ -97,9 +81,9 @@ struct columns {
 void append(transaction& tx, std::span<movement const> movements)
 {
     columns const c(movements);
-    tx.exec(sql::movements::append, c.skus, c.locations, c.versions, c.kinds, c.on_hand_deltas,
-            c.reserved_deltas, c.on_hands, c.reserveds, c.reservation_ids, c.actors, c.reasons,
-            c.notes, c.references, c.event_types);
+    tx.later(sql::movements::append, c.skus, c.locations, c.versions, c.kinds, c.on_hand_deltas,
+             c.reserved_deltas, c.on_hands, c.reserveds, c.reservation_ids, c.actors, c.reasons,
+             c.notes, c.references);
 }
 
 entry of_version(transaction& tx, level_key const& at, std::int64_t version)

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The ledger and the outbox: one line and one event for each change of a level, written together.
+-- The ledger and the outbox: a line for each change of a level, and for each level one entry that
+-- says which lines others have to learn of, written together.
 
 -- name: append(skus, locations, versions, kinds, on_hand_deltas, reserved_deltas, on_hands,
---     reserveds, reservation_ids, actors, reasons, notes, refs, event_types) :exec
+--     reserveds, reservation_ids, actors, reasons, notes, refs) :exec
 WITH change AS MATERIALIZED (
     SELECT *
       FROM unnest(:skus::text[], :locations::text[], :versions::bigint[], :kinds::movement_kind[],
                   :on_hand_deltas::bigint[], :reserved_deltas::bigint[], :on_hands::bigint[],
                   :reserveds::bigint[], :reservation_ids::uuid[], :actors::text[], :reasons::text[],
-                  :notes::text[], :refs::text[], :event_types::text[]) WITH ORDINALITY
+                  :notes::text[], :refs::text[]) WITH ORDINALITY
            AS c(sku, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
-                reservation_id, actor, reason, note, reference, event_type, place)
+                reservation_id, actor, reason, note, reference, place)
 ), written AS (
     INSERT INTO movement (sku, location, version, kind, on_hand_delta, reserved_delta, on_hand,
                           reserved, reservation_id, actor, reason, note, reference)
@@ -19,10 +20,11 @@ WITH change AS MATERIALIZED (
       FROM change
      ORDER BY place
 )
-INSERT INTO outbox_event (type, sku, location, version)
-SELECT event_type, sku, location, version
+INSERT INTO outbox (sku, location, first_version, last_version)
+SELECT sku, location, min(version), max(version)
   FROM change
- ORDER BY place;
+ GROUP BY sku, location
+ ORDER BY min(place);
 
 -- name: of_version(sku, location, version) :one
 SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,

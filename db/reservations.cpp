@@ -22,6 +22,7 @@ struct look_row {
     std::optional<std::int64_t> max_per_customer;
     std::optional<std::string> strategy;
     std::int64_t available = 0;
+    timestamp now;
 };
 
 struct reservation_row {
@@ -57,11 +58,6 @@ struct key_row {
     std::int64_t place = 0;
     uuid id;
     fingerprint print{};
-};
-
-struct inserted_row {
-    std::int64_t count = 0;
-    timestamp now;
 };
 
 struct line_row {
@@ -218,6 +214,7 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
         for (auto const& line : q.lines) {
             auto& r = *row++;
             v.has_key_lock = r.is_mine;
+            v.now = r.now;
             v.is_key_of_another_kind = r.is_key_of_another_kind;
             if (r.earlier_id)
                 v.earlier = {*r.earlier_id, r.earlier_fingerprint.value_or(fingerprint{})};
@@ -242,7 +239,7 @@ std::vector<std::optional<earlier>> find_keys(transaction& tx, std::span<key con
     return all;
 }
 
-bool insert(transaction& tx, std::span<draft const> drafts)
+void insert(transaction& tx, std::span<draft const> drafts)
 {
     std::vector<uuid> ids;
     std::vector<std::int64_t> api_key_ids, ttls, line_ttls;
@@ -271,17 +268,9 @@ bool insert(transaction& tx, std::span<draft const> drafts)
             lines_confirmed.push_back(is_confirmed);
         }
     }
-    auto const made = tx.one<inserted_row>(
-        sql::reservations::insert, ids, api_key_ids, keys, fingerprints, customers, references,
-        metadatas, ttls, supersedes, are_confirmed, lines.ids, lines.skus, lines.locations,
-        lines.quantities, line_ttls, lines_confirmed);
-    for (auto const& d : drafts) {
-        d.reservation.created_at = made.now;
-        d.reservation.expires_at = made.now + d.ttl;
-        if (d.reservation.state == reservation_state::confirmed)
-            d.reservation.settled_at = made.now;
-    }
-    return made.count == static_cast<std::int64_t>(drafts.size());
+    tx.later(sql::reservations::insert, ids, api_key_ids, keys, fingerprints, customers, references,
+             metadatas, ttls, supersedes, are_confirmed, lines.ids, lines.skus, lines.locations,
+             lines.quantities, line_ttls, lines_confirmed);
 }
 
 std::optional<found> by_id(transaction& tx, uuid const& id)
@@ -335,8 +324,8 @@ void settle(transaction& tx, std::span<reservation const* const> settled)
         for (auto const& line : r->lines)
             lines.add(r->id, line, &reservation_line::confirmed);
     }
-    tx.exec(sql::reservations::settle, ids, states, lines.ids, lines.skus, lines.locations,
-            lines.quantities);
+    tx.later(sql::reservations::settle, ids, states, lines.ids, lines.skus, lines.locations,
+             lines.quantities);
 }
 
 timestamp close(transaction& tx, std::span<uuid const> ids, reservation_state state,
@@ -354,7 +343,7 @@ void extend(transaction& tx, std::span<extension const> extensions)
         ids.push_back(e.id);
         ttls.push_back(e.ttl.count());
     }
-    tx.exec(sql::reservations::extend, ids, ttls);
+    tx.later(sql::reservations::extend, ids, ttls);
 }
 
 void give_back(transaction& tx, uuid const& id, std::span<line_request const> lines, restocking how)

@@ -51,6 +51,7 @@ struct question {
 struct view {
     bool has_key_lock = false;           // nobody else is working on this key
     bool is_key_of_another_kind = false; // the key belongs to an adjustment, return or import
+    timestamp now;                       // of the transaction
     std::optional<reservations::earlier> earlier;
     std::vector<prospect> prospects; // one for each wanted level, in its order
 };
@@ -65,14 +66,14 @@ struct view {
 // A reservation to insert: held, or confirmed in all its lines when its state says so. What it
 // refers to outlives the call.
 struct draft {
-    holdfast::reservation& reservation;
+    holdfast::reservation const& reservation;
     reservations::key const& key;
-    std::chrono::seconds ttl{0};
+    std::chrono::seconds ttl{0}; // from the transaction's time on
 };
 
-// Inserts them and fills in their times. False when a key is taken already: then the transaction
-// must be rolled back.
-[[nodiscard]] bool insert(transaction&, std::span<draft const>);
+// Inserts them, at the latest when the transaction commits. A key that is taken already is a
+// conflict: run the work again and look it up.
+void insert(transaction&, std::span<draft const>);
 
 // A reservation, and whether its time has passed by the database's clock.
 struct found {

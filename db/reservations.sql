@@ -22,7 +22,8 @@ SELECT asked.is_mine,
                           AND COALESCE(i.sale_ends_at > now(), true), false),
        i.max_per_customer,
        i.strategy,
-       COALESCE(l.on_hand - l.reserved, 0)
+       COALESCE(l.on_hand - l.reserved, 0),
+       now()
   FROM asked
   LEFT JOIN item i ON i.sku = asked.sku
   LEFT JOIN stock_level l ON l.sku = asked.sku AND l.location = asked.location
@@ -37,10 +38,8 @@ SELECT w.place - 1, r.id, r.fingerprint
   FROM unnest(:api_key_ids::bigint[], :keys::text[]) WITH ORDINALITY AS w(api_key_id, key, place)
   JOIN reservation r ON r.api_key_id = w.api_key_id AND r.idempotency_key = w.key;
 
--- Counts fewer than were given when a key is taken already. Lines do not wait for that answer: then
--- the whole transaction is rolled back.
 -- name: insert(ids, api_key_ids, keys, fingerprints, customers, refs, metadatas, ttls, supersedes,
---     are_confirmed, line_ids, skus, locations, quantities, line_ttls, lines_confirmed) :one
+--     are_confirmed, line_ids, skus, locations, quantities, line_ttls, lines_confirmed) :exec
 WITH made AS (
     INSERT INTO reservation (id, api_key_id, idempotency_key, fingerprint, customer, reference,
                              metadata, expires_at, supersedes, state, settled_at)
@@ -53,19 +52,14 @@ WITH made AS (
                   :supersedes::uuid[], :are_confirmed::boolean[])
            AS n(id, api_key_id, key, fingerprint, customer, reference, metadata, ttl, supersedes,
                 is_confirmed)
-        ON CONFLICT (api_key_id, idempotency_key) DO NOTHING
-    RETURNING id
-), lines AS (
-    INSERT INTO reservation_line (reservation_id, sku, location, quantity, confirmed, held_until)
-    SELECT n.id, n.sku, n.location, n.quantity,
-           CASE WHEN n.is_confirmed THEN n.quantity ELSE 0 END,
-           CASE WHEN NOT n.is_confirmed THEN now() + n.ttl * interval '1 second' END
-      FROM unnest(:line_ids::uuid[], :skus::text[], :locations::text[], :quantities::bigint[],
-                  :line_ttls::bigint[], :lines_confirmed::boolean[])
-           AS n(id, sku, location, quantity, ttl, is_confirmed)
 )
-SELECT count(*), now()
-  FROM made;
+INSERT INTO reservation_line (reservation_id, sku, location, quantity, confirmed, held_until)
+SELECT n.id, n.sku, n.location, n.quantity,
+       CASE WHEN n.is_confirmed THEN n.quantity ELSE 0 END,
+       CASE WHEN NOT n.is_confirmed THEN now() + n.ttl * interval '1 second' END
+  FROM unnest(:line_ids::uuid[], :skus::text[], :locations::text[], :quantities::bigint[],
+              :line_ttls::bigint[], :lines_confirmed::boolean[])
+       AS n(id, sku, location, quantity, ttl, is_confirmed);
 
 -- name: by_id(id) :maybe
 SELECT id, state, customer, reference, metadata, created_at, expires_at, settled_at, supersedes,

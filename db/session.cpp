@@ -9,14 +9,19 @@
 #include <soci/soci.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace holdfast::db {
 
 namespace {
+
+// The constraint that finds two requests with one idempotency key.
+constexpr std::string_view reservation_key = "reservation_key";
 
 // Beyond the server's own timeout: what an answer may take to travel before the connection is cut.
 constexpr auto travel_allowance = std::chrono::seconds(2);
@@ -80,6 +85,7 @@ std::string setup_sql(session_options const& options)
            // A plan made while a table is small stays until it is analysed again, which may be many
            // sales later: every statement goes by an index from the first row on.
            "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+           "SET jit = off;"
            "SET statement_timeout = " +
            ms(options.statement_timeout) +
            ";"
@@ -123,28 +129,49 @@ std::optional<std::string_view> rows::cell(std::size_t row, std::size_t column) 
                             static_cast<std::size_t>(PQgetlength(result, r, c)));
 }
 
-// SOCI binds by reference, so the values live beside the statement and are overwritten for each
-// run.
+using result_ptr = std::unique_ptr<PGresult, decltype(&PQclear)>;
+
+bool is_success(PGresult const* result)
+{
+    auto const status = PQresultStatus(result);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY;
+}
+
+// A statement as SOCI has prepared it on the connection. SOCI numbers each place where a name
+// stands.
 struct session::prepared {
-    prepared(soci::session& s, statement_ref const& ref)
-        : values(ref.parameters.size()), indicators(ref.parameters.size(), soci::i_ok), handle(s)
+    prepared(soci::session& s, statement_ref const& ref) : handle(s)
     {
-        for (std::size_t i = 0; i < values.size(); ++i)
-            handle.exchange(soci::use(values[i], indicators[i], std::string(ref.parameters[i])));
         handle.alloc();
         handle.prepare(std::string(ref.text), soci::details::st_repeatable_query);
-        handle.define_and_bind();
+        auto const& backend =
+            *static_cast<soci::postgresql_statement_backend*>(handle.get_backend());
+        name = backend.statementName_;
+        for (auto const& each : backend.names_)
+            places.push_back(static_cast<std::size_t>(std::ranges::find(ref.parameters, each) -
+                                                      ref.parameters.begin()));
     }
 
-    PGresult* result()
-    {
-        return static_cast<soci::postgresql_statement_backend*>(handle.get_backend())
-            ->result_.get_result();
-    }
-
-    std::vector<std::string> values;
-    std::vector<soci::indicator> indicators;
+    std::string name;
+    std::vector<std::size_t> places; // of the argument for each $n
     soci::statement handle;
+};
+
+// Something to be sent: a prepared statement with its arguments, or plain SQL without any.
+struct session::message {
+    prepared const* statement = nullptr;
+    std::string sql = {};
+    std::string_view name = {};
+    std::vector<parameter> arguments = {};
+
+    [[nodiscard]] std::vector<char const*> values() const
+    {
+        std::vector<char const*> all;
+        if (statement)
+            for (auto const place : statement->places)
+                all.push_back(arguments[place] ? arguments[place]->c_str() : nullptr);
+        return all;
+    }
 };
 
 struct session::impl {
@@ -157,23 +184,101 @@ struct session::impl {
         return static_cast<soci::postgresql_session_backend*>(soci.get_backend())->conn_;
     }
 
-    // Runs one step under the watchdog and turns what SOCI throws into our error.
-    template <class Step>
-    auto guarded(std::string_view name, Step&& step)
+    // Prepares under the watchdog and turns what SOCI throws into our error.
+    std::unique_ptr<prepared> prepare(statement_ref const& ref)
     {
-        struct ending {
-            watch& w;
-            ~ending() { w.end(); }
-        };
-        watcher->begin(longest + travel_allowance);
-        ending const e{*watcher};
+        watched const waiting(*this);
         try {
-            return step();
+            return std::make_unique<prepared>(soci, ref);
         } catch (soci::postgresql_soci_error const& fault) {
-            throw to_error(fault.sqlstate(), name);
+            throw to_error(fault.sqlstate(), ref.name);
         } catch (soci::soci_error const&) {
-            throw to_error("", name);
+            throw to_error("", ref.name);
         }
+    }
+
+    // One wait for the server.
+    struct watched {
+        explicit watched(impl& i) : over(*i.watcher) { over.begin(i.longest + travel_allowance); }
+        ~watched() { over.end(); }
+        watch& over;
+    };
+
+    // Sends one message and waits for its result.
+    result_ptr exchange(message const& m)
+    {
+        watched const waiting(*this);
+        auto const values = m.values();
+        auto const count = static_cast<int>(values.size());
+        result_ptr result(m.statement ? PQexecPrepared(connection(), m.statement->name.c_str(),
+                                                       count, values.data(), nullptr, nullptr, 0)
+                                      : PQexec(connection(), m.sql.c_str()),
+                          &PQclear);
+        if (!is_success(result.get()))
+            throw to_error(result.get(), m.name);
+        return result;
+    }
+
+    // Sends several messages in one go and waits for all results (libpq's pipeline mode). The first
+    // that fails keeps those after it from happening. Returns the last result.
+    result_ptr exchange(std::span<message const> messages)
+    {
+        watched const waiting(*this);
+        auto* const c = connection();
+        PQenterPipelineMode(c);
+        for (auto const& m : messages)
+            send(m);
+        PQpipelineSync(c);
+        result_ptr last(nullptr, &PQclear);
+        std::optional<error> fault;
+        for (auto const& m : messages) {
+            last.reset(PQgetResult(c));
+            if (!fault && !is_success(last.get()))
+                fault = to_error(last.get(), m.name);
+            read_to_end();
+        }
+        read_to_end(); // the answer to the sync
+        if (!PQexitPipelineMode(c) && !fault)
+            fault = to_error("", messages.back().name);
+        if (fault)
+            throw *std::move(fault);
+        return last;
+    }
+
+    void send(message const& m)
+    {
+        auto const values = m.values();
+        if (m.statement)
+            PQsendQueryPrepared(connection(), m.statement->name.c_str(),
+                                static_cast<int>(values.size()), values.data(), nullptr, nullptr,
+                                0);
+        else
+            PQsendQueryParams(connection(), m.sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr,
+                              0);
+    }
+
+    // A connection that is gone gives errors for ever; they end here.
+    void read_to_end()
+    {
+        while (result_ptr const rest{PQgetResult(connection()), &PQclear}) {
+            if (PQresultStatus(rest.get()) == PGRES_PIPELINE_SYNC ||
+                PQstatus(connection()) != CONNECTION_OK)
+                return;
+        }
+    }
+
+    error to_error(PGresult const* result, std::string_view name)
+    {
+        auto const field = [&](int code) {
+            auto const* text = PQresultErrorField(result, code);
+            return std::string(text ? text : "");
+        };
+        auto fault = to_error(field(PG_DIAG_SQLSTATE), name);
+        bool const is_key_taken =
+            fault.kind() == fault::constraint && field(PG_DIAG_CONSTRAINT_NAME) == reservation_key;
+        if (is_key_taken)
+            return error(fault::conflict, fault.sqlstate(), std::string(name));
+        return fault;
     }
 
     error to_error(std::string sqlstate, std::string_view name)
@@ -190,6 +295,8 @@ struct session::impl {
     soci::session soci;
     std::optional<watch> watcher;
     std::unordered_map<char const*, std::unique_ptr<prepared>> statements; // by address of the name
+    std::vector<message> unsent;
+    result_ptr last{nullptr, &PQclear}; // what the rows of the last statement are read from
 };
 
 session::session(session_options const& options) : impl_(std::make_unique<impl>(options))
@@ -207,47 +314,59 @@ session::~session() = default;
 
 session::prepared& session::prepare(statement_ref const& ref)
 {
-    auto& slot = impl_->statements[ref.name.data()];
-    if (!slot) {
-        try {
-            slot = impl_->guarded(ref.name,
-                                  [&] { return std::make_unique<prepared>(impl_->soci, ref); });
-        } catch (...) {
-            impl_->statements.erase(ref.name.data());
-            throw;
-        }
-        tell_first_use(ref.name);
-    }
-    return *slot;
+    auto const known = impl_->statements.find(ref.name.data());
+    if (known != impl_->statements.end())
+        return *known->second;
+    auto made = impl_->prepare(ref);
+    tell_first_use(ref.name);
+    return *impl_->statements.emplace(ref.name.data(), std::move(made)).first->second;
 }
 
-rows session::run(statement_ref const& ref, std::span<parameter const> arguments)
+rows session::run(statement_ref const& ref, std::vector<parameter> arguments)
 {
-    auto& statement = prepare(ref);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        statement.values[i] = arguments[i].value_or("");
-        statement.indicators[i] = arguments[i] ? soci::i_ok : soci::i_null;
-    }
-    impl_->guarded(ref.name, [&] { statement.handle.execute(true); });
-    auto const affected = statement.handle.get_affected_rows();
-    return rows(statement.result(), affected);
+    later(ref, std::move(arguments));
+    return send_all();
+}
+
+void session::later(statement_ref const& ref, std::vector<parameter> arguments)
+{
+    auto const& statement = prepare(ref);
+    impl_->unsent.push_back({&statement, {}, ref.name, std::move(arguments)});
+}
+
+void session::later(std::string_view sql, std::string_view name)
+{
+    impl_->unsent.push_back({.sql = std::string(sql), .name = name});
+}
+
+void session::forget_unsent() noexcept
+{
+    impl_->unsent.clear();
+}
+
+rows session::send_all()
+{
+    auto const messages = std::exchange(impl_->unsent, {});
+    impl_->last =
+        messages.size() == 1 ? impl_->exchange(messages.front()) : impl_->exchange(messages);
+    auto const* const affected = PQcmdTuples(impl_->last.get());
+    return rows(impl_->last.get(), std::strtoll(affected, nullptr, 10));
+}
+
+void session::commit()
+{
+    later("COMMIT", "commit");
+    send_all();
+    // COMMIT of an aborted transaction answers ROLLBACK without an error: that is no success.
+    if (std::string_view(PQcmdStatus(impl_->last.get())) != "COMMIT")
+        throw error(fault::other, "25P02", "commit");
 }
 
 void session::execute(std::string_view sql, std::string_view name)
 {
-    auto* const connection = impl_->connection();
-    impl_->watcher->begin(impl_->longest + travel_allowance);
-    std::unique_ptr<PGresult, decltype(&PQclear)> const result(
-        PQexec(connection, std::string(sql).c_str()), &PQclear);
-    impl_->watcher->end();
-    auto const status = PQresultStatus(result.get());
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
-        auto const* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-        throw impl_->to_error(state ? state : "", name);
-    }
-    // COMMIT of an aborted transaction answers ROLLBACK without an error: that is no success.
-    if (sql == "COMMIT" && std::string_view(PQcmdStatus(result.get())) != "COMMIT")
-        throw error(fault::other, "25P02", std::string(name));
+    if (!impl_->unsent.empty())
+        send_all();
+    impl_->exchange(message{.sql = std::string(sql), .name = name});
 }
 
 void session::allow(std::chrono::milliseconds longest) noexcept
@@ -258,6 +377,12 @@ void session::allow(std::chrono::milliseconds longest) noexcept
 std::chrono::milliseconds session::statement_timeout() const noexcept
 {
     return impl_->statement_timeout;
+}
+
+bool session::is_in_transaction() const noexcept
+{
+    auto const status = PQtransactionStatus(impl_->connection());
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
 }
 
 bool session::is_usable() const noexcept

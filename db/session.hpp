@@ -12,9 +12,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::db {
 
@@ -50,16 +50,32 @@ public:
     session(session const&) = delete;
     session& operator=(session const&) = delete;
 
-    // Prepares the statement when it is new here, and runs it. Throws db::error.
-    rows run(statement_ref const&, std::span<parameter const>);
+    // Prepares the statement when it is new here, and runs it after what is unsent, in the same
+    // round trip. Throws db::error, of the first statement that failed; then the ones after it have
+    // not been run.
+    rows run(statement_ref const&, std::vector<parameter> arguments);
 
-    // Runs plain SQL without parameters: BEGIN, COMMIT, a migration. Throws db::error.
+    // Keeps a statement whose rows nobody reads, to be sent with the next one: a round trip less.
+    void later(statement_ref const&, std::vector<parameter> arguments);
+    void later(std::string_view sql, std::string_view name);
+
+    void forget_unsent() noexcept;
+
+    // Commits after what is unsent. Throws db::error; when the connection died on the way, the
+    // commit may have happened.
+    void commit();
+
+    // Runs plain SQL without parameters, one statement or several: a migration, a setting. Throws
+    // db::error.
     void execute(std::string_view sql, std::string_view name);
 
     // How long one statement of this session may take from now on, as the watchdog sees it.
     void allow(std::chrono::milliseconds) noexcept;
 
     [[nodiscard]] std::chrono::milliseconds statement_timeout() const noexcept;
+
+    // Whether the server has begun a transaction that is not over.
+    [[nodiscard]] bool is_in_transaction() const noexcept;
 
     // False once the connection is known to be dead.
     [[nodiscard]] bool is_usable() const noexcept;
@@ -69,8 +85,10 @@ public:
 
 private:
     struct prepared;
+    struct message;
     struct impl;
     prepared& prepare(statement_ref const&);
+    rows send_all();
 
     std::unique_ptr<impl> impl_;
 };

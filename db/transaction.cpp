@@ -6,18 +6,16 @@ namespace holdfast::db {
 transaction::transaction(session& s, scope how) : session_(s), is_open_(how != scope::single)
 {
     if (how == scope::read_committed)
-        session_.execute("BEGIN", "begin");
+        session_.later("BEGIN", "begin");
     else if (how == scope::snapshot)
-        session_.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "begin");
+        session_.later("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "begin");
 }
 
 transaction::~transaction()
 {
     restore_timeout();
-    if (!is_open_ || !session_.is_usable())
-        return;
     try {
-        session_.execute("ROLLBACK", "rollback");
+        rollback();
     } catch (error const&) {
         // The session is broken; whoever uses it next finds out and drops it. The server rolls
         // back.
@@ -52,16 +50,17 @@ void transaction::commit()
 {
     if (!is_open_)
         return;
+    session_.commit(); // what is unsent may fail and leave the transaction to be rolled back
     is_open_ = false;
-    session_.execute("COMMIT", "commit");
 }
 
 void transaction::rollback()
 {
-    if (!is_open_)
-        return;
+    session_.forget_unsent();
+    bool const is_needed = is_open_ && session_.is_in_transaction();
     is_open_ = false;
-    session_.execute("ROLLBACK", "rollback");
+    if (is_needed)
+        session_.execute("ROLLBACK", "rollback");
 }
 
 } // namespace holdfast::db

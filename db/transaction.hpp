@@ -7,7 +7,6 @@
 
 #include <boost/pfr.hpp>
 
-#include <array>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -44,6 +43,14 @@ public:
         return run(s, arguments...).affected();
     }
 
+    // The same without the count, sent together with the next statement or the commit, which throws
+    // what went wrong.
+    template <std::size_t N, class... Arguments>
+    void later(statement<cardinality::exec, N> const& s, Arguments const&... arguments)
+    {
+        session_.later(s, to_parameters(s, arguments...));
+    }
+
     template <class Row, std::size_t N, class... Arguments>
     std::vector<Row> many(statement<cardinality::many, N> const& s, Arguments const&... arguments)
     {
@@ -78,10 +85,19 @@ private:
     template <cardinality C, std::size_t N, class... Arguments>
     rows run(statement<C, N> const& s, Arguments const&... arguments)
     {
+        return session_.run(s, to_parameters(s, arguments...));
+    }
+
+    template <cardinality C, std::size_t N, class... Arguments>
+    static std::vector<parameter> to_parameters(statement<C, N> const&,
+                                                Arguments const&... arguments)
+    {
         static_assert(sizeof...(Arguments) == N,
                       "one argument for each parameter of the statement");
-        std::array<parameter, N> const values{to_parameter(arguments)...};
-        return session_.run(s, values);
+        std::vector<parameter> values;
+        values.reserve(N);
+        (values.push_back(to_parameter(arguments)), ...);
+        return values;
     }
 
     template <class Field>

@@ -130,14 +130,15 @@ $$;
 CREATE TRIGGER movement_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON movement
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- What others must learn of, written with the change itself. The rest of an event stands in its
--- movement.
-CREATE TABLE outbox_event (
-    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    type     text NOT NULL,
-    sku      text COLLATE "C" NOT NULL,
-    location text COLLATE "C" NOT NULL,
-    version  bigint NOT NULL
+-- What others must learn of, written with the change itself: the movements of one level that one
+-- transaction made. What each of them says stands in the ledger.
+CREATE TABLE outbox (
+    id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    sku           text COLLATE "C" NOT NULL,
+    location      text COLLATE "C" NOT NULL,
+    first_version bigint NOT NULL,
+    last_version  bigint NOT NULL,
+    CHECK (first_version <= last_version)
 );
 
 -- Keys of requests that make no row of their own to carry the key.

@@ -29,7 +29,7 @@ db::reservations::key to_store_key(request_key const& k)
     return {k.api_key_id, k.key, k.fingerprint};
 }
 
-reservation to_draft(reserve_command const& cmd)
+reservation to_reservation(reserve_command const& cmd, timestamp now)
 {
     reservation made{.id = uuid::make_v7(hint_of(cmd.lines.front().at.sku)),
                      .state = cmd.confirm_at_once ? reservation_state::confirmed
@@ -37,6 +37,9 @@ reservation to_draft(reserve_command const& cmd)
                      .customer = cmd.customer,
                      .reference = cmd.reference,
                      .metadata = cmd.metadata,
+                     .created_at = now,
+                     .expires_at = now + cmd.ttl,
+                     .settled_at = cmd.confirm_at_once ? std::optional(now) : std::nullopt,
                      .supersedes = cmd.supersedes};
     for (auto const& line : cmd.lines)
         made.lines.push_back({.at = line.at,
@@ -164,7 +167,7 @@ private:
         else if (auto on_sale = check_on_sale(seen); !on_sale)
             answers_[i] = std::move(on_sale).error();
         else
-            candidates_.push_back({i, to_draft(cmd)});
+            candidates_.push_back({i, to_reservation(cmd, seen.now)});
     }
 
     result<outcome<reservation>> replay(db::reservations::earlier const& earlier,
@@ -380,8 +383,7 @@ private:
         for (auto& c : candidates_)
             if (!c.is_short)
                 drafts.push_back({c.made, keys_[c.place], cmds_[c.place]->ttl});
-        if (!db::reservations::insert(tx_, drafts)) // somebody did not take a key's lock: find it
-            throw db::error(db::fault::conflict, "", "reservations.insert");
+        db::reservations::insert(tx_, drafts);
     }
 
     void write()
