@@ -7,6 +7,11 @@ SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_s
  WHERE sku = ANY (:skus::text[])
  ORDER BY sku;
 
+-- name: made_at(sku) :maybe
+SELECT created_at
+  FROM item
+ WHERE sku = :sku;
+
 -- name: lock(skus) :many
 SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy
   FROM item

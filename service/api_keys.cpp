@@ -70,10 +70,7 @@ std::optional<std::string> fault_of_name(std::string_view name)
 std::string create(db::link& link, role r, std::string const& name)
 {
     auto secret = make_api_key();
-    db::transact(link, [&](db::transaction& tx) {
-        return tx.one<std::int64_t>(sql::api_keys::insert, name, to_string(r),
-                                    hash_api_key(secret));
-    });
+    ensure(link, secret, r, name);
     return secret;
 }
 
@@ -97,8 +94,13 @@ std::vector<api_key> list(db::link& link)
 
 bool revoke(db::link& link, std::int64_t id)
 {
-    return db::transact(
-        link, [&](db::transaction& tx) { return tx.exec(sql::api_keys::revoke, id) == 1; });
+    // When a commit's answer was lost, the work runs again and may find what it did itself.
+    std::optional<timestamp> earlier;
+    return db::transact(link, [&](db::transaction& tx) {
+        auto const now = tx.maybe<timestamp>(sql::api_keys::revoke, id, earlier);
+        earlier = now ? now : earlier;
+        return now.has_value();
+    });
 }
 
 } // namespace api_keys
