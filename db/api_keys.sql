@@ -6,10 +6,10 @@ INSERT INTO api_key (name, role, hash)
 VALUES (:name, :role, :hash::bytea)
     ON CONFLICT (hash) DO NOTHING;
 
--- name: by_hash(hash) :maybe
-SELECT id, name, role
+-- name: active() :many
+SELECT id, name, role, encode(hash, 'hex')
   FROM api_key
- WHERE hash = :hash::bytea AND revoked_at IS NULL;
+ WHERE revoked_at IS NULL;
 
 -- name: list() :many
 SELECT id, name, role, created_at, revoked_at
