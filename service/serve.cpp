@@ -191,11 +191,14 @@ int serve(serve_options const& options)
                            .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
                           reserving, workers, counted);
     authenticator keys;
+    lookout const watch(base.session(), keys);
+    auditor audits;
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings,        counted,   workers, reserving_lanes, keys,     key_limits,
-                  customer_limits, reserving, items,   adjusting,       importing};
+    http::app app{settings,   counted,         workers,   reserving_lanes, keys,
+                  key_limits, customer_limits, reserving, items,           adjusting,
+                  importing,  audits,          watch};
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();
