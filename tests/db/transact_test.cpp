@@ -338,7 +338,7 @@ TEST_CASE("a reservation whose commit was never answered is found, not made twic
                     .list(
                         shop.near.link,
                         {.state = {}, .sku = at.sku, .customer = {}, .reference = {}, .before = {}})
-                    .size() == 1);
+                    .shown.size() == 1);
             auto const left = shop.near.row(at);
             CHECK(left.available() == 3);
             CHECK(left.on_hand == (at_once ? 3 : 5));
