@@ -137,6 +137,36 @@ TEST_CASE("a confirmation that began in time and a new order do not both get a c
     }
 }
 
+TEST_CASE("a limit that is lowered while an order is under way is no fault in the books")
+{
+    migrated_database const place;
+    workbench bench(place);
+    std::vector<level_key> items;
+    for (int i = 0; i < 2; ++i) {
+        auto command = change_of(new_sku());
+        command.on_hand = 10;
+        command.max_per_customer.emplace(2);
+        REQUIRE(word_of(bench.catalogue.put(bench.link, command)) == "ok");
+        items.push_back({command.sku, location()});
+    }
+
+    // Begun before the order and finished after it.
+    auto office = place.session();
+    office.run("BEGIN");
+    office.run("UPDATE item SET max_per_customer = 1, updated_at = now() WHERE sku = $1",
+               {items[0].sku.str()});
+    REQUIRE(word_of(bench.reserve({{items[0], 2}}, {.customer = "greta"})) == "ok");
+    office.run("COMMIT");
+    CHECK(bench.audit_findings() == "");
+
+    // Where nobody has changed anything, too much is too much.
+    REQUIRE(word_of(bench.reserve({{items[1], 2}}, {.customer = "greta"})) == "ok");
+    CHECK(bench.audit_findings() == "");
+    bench.sql.run("UPDATE item SET max_per_customer = 1 WHERE sku = $1", {items[1].sku.str()});
+    CHECK(bench.audit_findings() ==
+          "limits-are-kept " + items[1].sku.str() + "@: customer greta has 2 of at most 1\n");
+}
+
 TEST_CASE("a correction is not refused for lapsed holds that somebody else clears away just then")
 {
     migrated_database const place;
