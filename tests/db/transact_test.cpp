@@ -316,6 +316,15 @@ TEST_CASE("without a database a caller learns it soon, and the link heals when i
     CHECK(s.ids() == "1 2");
 }
 
+TEST_CASE("a database that is not there is not stormed: each link asks a few times a second")
+{
+    db::link link({.connection = "host=/nowhere"});
+    auto const began = std::chrono::steady_clock::now();
+    for (int i = 0; i < 4; ++i)
+        CHECK(fault_in([&] { (void)link.session(); }) == fault::unavailable);
+    CHECK(std::chrono::steady_clock::now() - began >= 700ms);
+}
+
 TEST_CASE("a reservation whose commit was never answered is found, not made twice")
 {
     shop_behind_a_gate shop;
