@@ -275,6 +275,7 @@ TEST_CASE("without further settings the database is durable")
 
     for (auto const* setting : {"fsync", "full_page_writes", "synchronous_commit"})
         CHECK(answer(cluster.connection_string(), std::string{"SHOW "} + setting) == "on");
+    CHECK(answer(cluster.connection_string(), "SHOW recovery_init_sync_method") == "syncfs");
     CHECK(answer(cluster.connection_string(), "SHOW max_wal_size") == "2GB");
     CHECK(answer(cluster.connection_string(), "SHOW logging_collector") == "on");
 }
