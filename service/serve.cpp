@@ -29,6 +29,7 @@ namespace {
 constexpr auto database_start_max = std::chrono::seconds(60);
 
 constexpr auto supervision_interval = std::chrono::milliseconds(1000);
+constexpr auto restart_interval = std::chrono::milliseconds(100); // while there is no server
 
 // SIGTERM and SIGINT as something to wait for. Made before any thread, so that all inherit the
 // mask.
@@ -125,11 +126,15 @@ void import_sample(db::link& link, imports const& importing)
 // Watches the private cluster, if there is one, until a stop signal comes.
 void wait_for_stop(stop_signals const& signals, std::optional<db::embedded_cluster>& cluster)
 {
-    while (!signals.wait(supervision_interval)) {
+    auto pause = supervision_interval;
+    while (!signals.wait(pause)) {
         if (!cluster)
             continue;
+        pause = supervision_interval;
         try {
             cluster->supervise();
+            if (!cluster->is_running())
+                pause = restart_interval;
         } catch (db::cluster_error const& e) {
             log::error("cluster.cannot_start", {{"reason", e.what()}});
         }
