@@ -1,27 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- API keys, known by their hashes.
 
--- name: insert(name, role, hash) :one
-INSERT INTO api_key (name, role, hash)
-VALUES (:name, :role, :hash::bytea)
-RETURNING id;
-
 -- name: ensure(name, role, hash) :exec
 INSERT INTO api_key (name, role, hash)
 VALUES (:name, :role, :hash::bytea)
     ON CONFLICT (hash) DO NOTHING;
 
--- name: by_hash(hash) :maybe
-SELECT id, name, role
+-- name: active() :many
+SELECT id, name, role, encode(hash, 'hex')
   FROM api_key
- WHERE hash = :hash::bytea AND revoked_at IS NULL;
+ WHERE revoked_at IS NULL;
 
 -- name: list() :many
 SELECT id, name, role, created_at, revoked_at
   FROM api_key
  ORDER BY id;
 
--- name: revoke(id) :exec
+-- Also one that was revoked at the instant given.
+-- name: revoke(id, earlier) :maybe
 UPDATE api_key
    SET revoked_at = now()
- WHERE id = :id::bigint AND revoked_at IS NULL;
+ WHERE id = :id::bigint AND (revoked_at IS NULL OR revoked_at = :earlier::timestamptz)
+RETURNING revoked_at;

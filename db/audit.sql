@@ -90,7 +90,8 @@ SELECT 'confirmed-equals-ledger', COALESCE(m.sku, l.sku), COALESCE(m.location, l
  WHERE COALESCE(m.sold, 0) <> COALESCE(l.sold, 0) OR COALESCE(m.back, 0) <> COALESCE(l.back, 0)
  LIMIT :row_count::bigint;
 
--- No customer has more than the limit allows, among the reservations made since it was set.
+-- No customer has more than the limit allows. Only of items that were never changed since they were
+-- made is it known under which limit each reservation was taken.
 -- name: limit_passed(row_count) :many
 SELECT 'limits-are-kept', i.sku, '',
        format('customer %s has %s of at most %s', u.customer, u.units, i.max_per_customer)
@@ -100,7 +101,8 @@ SELECT 'limits-are-kept', i.sku, '',
           FROM reservation r
           JOIN reservation_line l ON l.reservation_id = r.id
           JOIN item limited ON limited.sku = l.sku AND limited.max_per_customer IS NOT NULL
-         WHERE r.customer IS NOT NULL AND r.created_at > limited.updated_at
+                        AND limited.updated_at = limited.created_at
+         WHERE r.customer IS NOT NULL
            AND (r.state = 'confirmed' OR (r.state = 'held' AND r.expires_at > now()))
          GROUP BY l.sku, r.customer) AS u ON u.sku = i.sku
  WHERE u.units > i.max_per_customer

@@ -50,9 +50,9 @@ constexpr auto leftover_quit_after = 1s;
 constexpr auto leftover_kill_after = 5s;
 constexpr auto leftover_limit = 15s;
 
+// After a server that did not come up; one that did, and died, is started again at once.
 constexpr auto restart_pause_first = 1s;
 constexpr auto restart_pause_max = 30s;
-constexpr auto restart_forgotten_after = 60s; // has run this long: the next death is a first one
 
 constexpr auto log_prune_every = 60s;
 
@@ -88,6 +88,7 @@ private:
 
     void look_after_living();
     void look_after_dead();
+    void note_death();
 
     cluster_options options_;
     fs::path binaries_;
@@ -342,8 +343,6 @@ void embedded_cluster::keeper::look_after_living()
         is_answering_ = true;
         note("The database is running again.");
     }
-    if (now >= launched_at_ + restart_forgotten_after)
-        restart_pause_ = restart_pause_first;
     if (now >= next_prune_) {
         prune_logs(where_.cluster());
         next_prune_ = now + log_prune_every;
@@ -352,24 +351,35 @@ void embedded_cluster::keeper::look_after_living()
 
 void embedded_cluster::keeper::look_after_dead()
 {
+    if (died_at_ < launched_at_)
+        note_death();
     auto const now = clock::now();
-    if (died_at_ < launched_at_) {
-        died_at_ = now;
-        auto const status = postmaster_->collect();
-        note(is_answering_
-                 ? fmt::format("The database server {}; starting it again.", ending_of(status))
-                 : fmt::format("The database server {} before it was ready: {}", ending_of(status),
-                               last_complaint(where_)));
-        is_answering_ = false;
-    }
     if (now < next_launch_)
         return;
     auto const lock = lock_if_nobody_works();
     if (!lock.is_open())
         return;
     next_launch_ = now + restart_pause_;
-    restart_pause_ = std::min<std::chrono::seconds>(restart_pause_ * 2, restart_pause_max);
     launch(lock);
+}
+
+void embedded_cluster::keeper::note_death()
+{
+    died_at_ = clock::now();
+    // A server that is killed leaves its file behind, in which it says how far it had come.
+    bool const was_ready = is_answering_ || is_ready();
+    is_answering_ = false;
+    auto const status = postmaster_->collect();
+    if (was_ready) {
+        note(fmt::format("The database server {}; starting it again.", ending_of(status)));
+        restart_pause_ = restart_pause_first;
+        next_launch_ = launched_at_ + restart_pause_;
+    } else {
+        note(fmt::format("The database server {} before it was ready: {}", ending_of(status),
+                         last_complaint(where_)));
+        next_launch_ = launched_at_ + restart_pause_;
+        restart_pause_ = std::min<std::chrono::seconds>(restart_pause_ * 2, restart_pause_max);
+    }
 }
 
 void embedded_cluster::keeper::stop()
@@ -455,7 +465,12 @@ bool embedded_cluster::is_running() const
 
 void embedded_cluster::supervise()
 {
-    keeper_->supervise();
+    try {
+        keeper_->supervise();
+    } catch (std::system_error const& error) {
+        throw cluster_error(
+            fmt::format("The database could not be looked after just now: {}.", error.what()));
+    }
 }
 
 void embedded_cluster::stop()

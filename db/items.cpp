@@ -52,6 +52,11 @@ std::vector<row> lock(transaction& tx, std::vector<std::string> const& skus)
     return tx.many<row>(sql::items::lock, skus);
 }
 
+std::optional<timestamp> made_at(transaction& tx, sku const& s)
+{
+    return tx.maybe<timestamp>(sql::items::made_at, s);
+}
+
 std::int64_t insert(transaction& tx, std::span<row const> rows)
 {
     columns const c(rows);

@@ -5,6 +5,7 @@
 #include "db/transaction.hpp"
 #include "stock/clock.hpp"
 #include "stock/quantity.hpp"
+#include "stock/sku.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -30,6 +31,9 @@ struct row {
 // By SKU; those that do not exist are left out.
 [[nodiscard]] std::vector<row> by_skus(transaction&, std::vector<std::string> const& skus);
 [[nodiscard]] std::vector<row> lock(transaction&, std::vector<std::string> const& skus);
+
+// When the item was made: by one transaction only, so it tells whose it is.
+[[nodiscard]] std::optional<timestamp> made_at(transaction&, sku const&);
 
 // Returns how many were new; those that exist stay as they are.
 std::int64_t insert(transaction&, std::span<row const>);

@@ -7,6 +7,11 @@ SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_s
  WHERE sku = ANY (:skus::text[])
  ORDER BY sku;
 
+-- name: made_at(sku) :maybe
+SELECT created_at
+  FROM item
+ WHERE sku = :sku;
+
 -- name: lock(skus) :many
 SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy
   FROM item
@@ -48,13 +53,15 @@ SELECT i.sku, i.name, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_cus
  WHERE i.sku > :after
    AND (:pattern::text IS NULL OR i.sku ILIKE :pattern OR i.name ILIKE :pattern)
    AND (NOT :only_low::boolean
-        OR i.low_stock_at >= (SELECT COALESCE(sum(GREATEST(0, l.on_hand - l.reserved + COALESCE(
-                                         (SELECT sum(h.quantity)
-                                            FROM reservation_line h
-                                           WHERE h.sku = l.sku AND h.location = l.location
-                                             AND h.held_until <= now()), 0))), 0)
-                                FROM stock_level l
-                               WHERE l.sku = i.sku))
+        OR (i.low_stock_at IS NOT NULL
+            AND i.low_stock_at >= (SELECT COALESCE(sum(GREATEST(0, l.on_hand - l.reserved
+                                          + COALESCE((SELECT sum(h.quantity)
+                                                        FROM reservation_line h
+                                                       WHERE h.sku = l.sku
+                                                         AND h.location = l.location
+                                                         AND h.held_until <= now()), 0))), 0)
+                                     FROM stock_level l
+                                    WHERE l.sku = i.sku)))
  ORDER BY i.sku
  LIMIT :row_count::bigint;
 

@@ -4,6 +4,7 @@
 
 #include "db/session.hpp"
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -13,7 +14,8 @@ class link {
 public:
     explicit link(session_options options) : options_(std::move(options)) {}
 
-    // Connects when there is no usable session. Throws db::error (unavailable).
+    // Connects when there is no usable session; after a failure not at once again, so that a server
+    // that comes back is not kept from it by those who wait. Throws db::error (unavailable).
     [[nodiscard]] db::session& session();
 
     // Forgets the session; the next use makes a new one.
@@ -25,6 +27,7 @@ public:
 private:
     session_options options_;
     std::unique_ptr<db::session> session_;
+    std::chrono::steady_clock::time_point next_attempt_;
 };
 
 } // namespace holdfast::db

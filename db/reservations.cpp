@@ -12,6 +12,9 @@ namespace {
 
 using fingerprint = std::array<std::uint8_t, 16>;
 
+// Sorting so many ids takes a few milliseconds.
+constexpr std::int64_t open_sorted_max = 5000;
+
 struct look_row {
     bool is_mine = false;
     std::optional<uuid> earlier_id;
@@ -170,24 +173,38 @@ uuid after_all_ids()
     return *uuid::parse("ffffffff-ffff-ffff-ffff-ffffffffffff");
 }
 
-std::vector<reservation_row> list_rows(transaction& tx, filter const& f)
+// What a list goes along: the narrowest of what is asked for, or all reservations.
+struct way {
+    std::optional<std::string> reference = {};
+    std::optional<std::string> customer = {};
+    std::optional<std::string> sku = {};
+};
+
+way way_of(filter const& f)
 {
-    namespace statements = sql::reservations;
-    auto const before = f.before.value_or(after_all_ids());
-    std::optional<std::string> state;
-    if (f.state)
-        state = std::string(to_string(*f.state));
-    if (f.customer)
-        return tx.many<reservation_row>(statements::list_of_customer, *f.customer, state,
-                                        f.reference, f.sku, before, f.limit);
     if (f.reference)
-        return tx.many<reservation_row>(statements::list_of_reference, *f.reference, state, f.sku,
-                                        before, f.limit);
-    if (f.sku)
-        return tx.many<reservation_row>(statements::list_of_sku, *f.sku, state, before, f.limit);
-    if (f.state == reservation_state::held)
-        return tx.many<reservation_row>(statements::list_held, before, f.limit);
-    return tx.many<reservation_row>(statements::list, state, before, f.limit);
+        return {.reference = f.reference};
+    if (f.customer)
+        return {.customer = f.customer};
+    return {.sku = f.sku};
+}
+
+std::vector<reservation_row> walk(transaction& tx, filter const& f, way const& by)
+{
+    auto const state = f.state ? std::optional(std::string(to_string(*f.state))) : std::nullopt;
+    auto const sku = by.sku ? std::nullopt : f.sku;
+    return tx.many<reservation_row>(sql::reservations::walk, by.reference, by.customer, by.sku,
+                                    f.customer, sku, state, f.before.value_or(after_all_ids()),
+                                    f.limit + 1);
+}
+
+// Whether the open holds asked for are so few that all of them can be sorted for one page.
+bool are_few_open(transaction& tx, filter const& f, way const& by)
+{
+    if (f.state != reservation_state::held || by.reference || by.customer)
+        return false;
+    return tx.one<std::int64_t>(sql::reservations::count_open, by.sku, open_sorted_max + 1) <=
+           open_sorted_max;
 }
 
 } // namespace
@@ -380,9 +397,24 @@ std::vector<hold_on_level> holds_on(transaction& tx, level_key const& at, std::s
     return tx.many<hold_on_level>(sql::reservations::holds_on, at.sku, at.location, limit);
 }
 
-std::vector<found> list(transaction& tx, filter const& f)
+page list(transaction& tx, filter const& f)
 {
-    return with_lines(tx, list_rows(tx, f));
+    auto const by = way_of(f);
+    auto const before = f.before.value_or(after_all_ids());
+    bool const is_whole = are_few_open(tx, f, by);
+    auto rows = is_whole ? tx.many<reservation_row>(sql::reservations::list_open, by.sku, before,
+                                                    f.limit + 1)
+                         : walk(tx, f, by);
+    page p;
+    if (rows.size() > f.limit) {
+        rows.resize(f.limit);
+        p.next = rows.back().id;
+    } else if (!is_whole) {
+        p.next = tx.maybe<uuid>(sql::reservations::end_of_walk, by.reference, by.customer, by.sku,
+                                before);
+    }
+    p.shown = with_lines(tx, std::move(rows));
+    return p;
 }
 
 } // namespace holdfast::db::reservations

@@ -160,7 +160,13 @@ struct filter {
     std::size_t limit = 50;
 };
 
-// Newest first.
-[[nodiscard]] std::vector<found> list(transaction&, filter const&);
+struct page {
+    std::vector<found> shown; // newest first, at most `limit`
+    std::optional<uuid> next; // `before` of the next page; nothing when this is the last
+};
+
+// Looks at a bounded number of reservations: where few of many fit the filter, a page may be short,
+// or empty, and not the last.
+[[nodiscard]] page list(transaction&, filter const&);
 
 } // namespace holdfast::db::reservations

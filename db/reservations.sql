@@ -194,61 +194,118 @@ SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
  ORDER BY r.id
  LIMIT :row_count::bigint;
 
--- name: list(state, before, row_count) :many
-SELECT id, state, customer, reference, metadata, created_at, expires_at, settled_at, supersedes,
-       superseded_by, expires_at <= now()
-  FROM reservation
- WHERE id < :before::uuid
-   AND (CASE WHEN state = 'held' AND expires_at <= now() THEN 'expired' ELSE state::text END)
-       = COALESCE(:state, CASE WHEN state = 'held' AND expires_at <= now() THEN 'expired'
-                               ELSE state::text END)
- ORDER BY id DESC
- LIMIT :row_count::bigint;
-
--- name: list_held(before, row_count) :many
-SELECT id, state, customer, reference, metadata, created_at, expires_at, settled_at, supersedes,
-       superseded_by, expires_at <= now()
-  FROM reservation
- WHERE state = 'held' AND expires_at > now() AND id < :before::uuid
- ORDER BY id DESC
- LIMIT :row_count::bigint;
-
--- name: list_of_customer(customer, state, reference, sku, before, row_count) :many
+-- A list goes from the newest reservation to the oldest along one index: that of the reference, the
+-- customer or the SKU given as by_…, or of all. It looks at 5000 for one page, so a page may be
+-- short, or empty, and not the last: end_of_walk tells where the next one begins.
+-- name: walk(by_reference, by_customer, by_sku, customer, sku, state, before, row_count) :many
 SELECT r.id, r.state, r.customer, r.reference, r.metadata, r.created_at, r.expires_at,
        r.settled_at, r.supersedes, r.superseded_by, r.expires_at <= now()
-  FROM reservation r
- WHERE r.customer = :customer AND r.id < :before::uuid
-   AND (:reference::text IS NULL OR r.reference = :reference)
-   AND (:sku::text IS NULL OR EXISTS (SELECT FROM reservation_line l
-                                       WHERE l.reservation_id = r.id AND l.sku = :sku))
+  FROM (SELECT id
+          FROM (SELECT id
+                  FROM reservation
+                 WHERE reference = :by_reference AND id < :before::uuid
+                 ORDER BY id DESC
+                 LIMIT 5000) AS of_reference
+         UNION ALL
+        SELECT id
+          FROM (SELECT id
+                  FROM reservation
+                 WHERE customer = :by_customer AND id < :before::uuid
+                 ORDER BY id DESC
+                 LIMIT 5000) AS of_customer
+         UNION ALL
+        SELECT reservation_id
+          FROM (SELECT DISTINCT reservation_id
+                  FROM reservation_line
+                 WHERE sku = :by_sku AND reservation_id < :before::uuid
+                 ORDER BY reservation_id DESC
+                 LIMIT 5000) AS of_sku
+         UNION ALL
+        SELECT id
+          FROM (SELECT id
+                  FROM reservation
+                 WHERE COALESCE(:by_reference, :by_customer, :by_sku) IS NULL
+                   AND id < :before::uuid
+                 ORDER BY id DESC
+                 LIMIT 5000) AS of_all) AS looked_at
+  JOIN reservation r ON r.id = looked_at.id
+ WHERE (:customer::text IS NULL OR r.customer = :customer)
+   AND (:sku::text IS NULL OR :sku = ANY (SELECT l.sku
+                                            FROM reservation_line l
+                                           WHERE l.reservation_id = r.id))
    AND (:state::text IS NULL
         OR :state = CASE WHEN r.state = 'held' AND r.expires_at <= now() THEN 'expired'
                          ELSE r.state::text END)
- ORDER BY r.id DESC
+ ORDER BY looked_at.id DESC
  LIMIT :row_count::bigint;
 
--- name: list_of_reference(reference, state, sku, before, row_count) :many
-SELECT r.id, r.state, r.customer, r.reference, r.metadata, r.created_at, r.expires_at,
-       r.settled_at, r.supersedes, r.superseded_by, r.expires_at <= now()
-  FROM reservation r
- WHERE r.reference = :reference AND r.id < :before::uuid
-   AND (:sku::text IS NULL OR EXISTS (SELECT FROM reservation_line l
-                                       WHERE l.reservation_id = r.id AND l.sku = :sku))
-   AND (:state::text IS NULL
-        OR :state = CASE WHEN r.state = 'held' AND r.expires_at <= now() THEN 'expired'
-                         ELSE r.state::text END)
- ORDER BY r.id DESC
- LIMIT :row_count::bigint;
+-- The last reservation that a page looks at, unless the list ends before.
+-- name: end_of_walk(by_reference, by_customer, by_sku, before) :maybe
+SELECT id
+  FROM (SELECT id
+          FROM reservation
+         WHERE reference = :by_reference AND id < :before::uuid
+         ORDER BY id DESC
+        OFFSET 4999
+         LIMIT 1) AS of_reference
+ UNION ALL
+SELECT id
+  FROM (SELECT id
+          FROM reservation
+         WHERE customer = :by_customer AND id < :before::uuid
+         ORDER BY id DESC
+        OFFSET 4999
+         LIMIT 1) AS of_customer
+ UNION ALL
+SELECT reservation_id
+  FROM (SELECT DISTINCT reservation_id
+          FROM reservation_line
+         WHERE sku = :by_sku AND reservation_id < :before::uuid
+         ORDER BY reservation_id DESC
+        OFFSET 4999
+         LIMIT 1) AS of_sku
+ UNION ALL
+SELECT id
+  FROM (SELECT id
+          FROM reservation
+         WHERE COALESCE(:by_reference, :by_customer, :by_sku) IS NULL AND id < :before::uuid
+         ORDER BY id DESC
+        OFFSET 4999
+         LIMIT 1) AS of_all;
 
--- name: list_of_sku(sku, state, before, row_count) :many
+-- How many holds are open, in all or on one SKU; counted no further than count_max.
+-- name: count_open(sku, count_max) :one
+SELECT (SELECT count(*)
+          FROM (SELECT
+                  FROM reservation
+                 WHERE :sku::text IS NULL AND state = 'held' AND expires_at > now()
+                 LIMIT :count_max::bigint) AS in_all)
+     + (SELECT count(*)
+          FROM (SELECT
+                  FROM reservation_line
+                 WHERE sku = :sku AND held_until > now()
+                 LIMIT :count_max::bigint) AS on_sku);
+
+-- Open holds are few beside all that ever was: they have indices of their own, which no settled
+-- reservation stands in.
+-- name: list_open(sku, before, row_count) :many
+WITH open AS MATERIALIZED (
+    SELECT id
+      FROM reservation
+     WHERE :sku::text IS NULL AND state = 'held' AND expires_at > now()
+     UNION
+    SELECT reservation_id
+      FROM reservation_line
+     WHERE sku = :sku AND held_until > now()
+), shown AS MATERIALIZED (
+    SELECT id
+      FROM open
+     WHERE id < :before::uuid
+     ORDER BY id DESC
+     LIMIT :row_count::bigint
+)
 SELECT r.id, r.state, r.customer, r.reference, r.metadata, r.created_at, r.expires_at,
        r.settled_at, r.supersedes, r.superseded_by, r.expires_at <= now()
-  FROM (SELECT DISTINCT l.reservation_id
-          FROM reservation_line l
-         WHERE l.sku = :sku AND l.reservation_id < :before::uuid) AS of_sku
-  JOIN reservation r ON r.id = of_sku.reservation_id
- WHERE :state::text IS NULL
-    OR :state = CASE WHEN r.state = 'held' AND r.expires_at <= now() THEN 'expired'
-                     ELSE r.state::text END
- ORDER BY of_sku.reservation_id DESC
- LIMIT :row_count::bigint;
+  FROM shown
+  JOIN reservation r ON r.id = shown.id
+ ORDER BY r.id DESC;

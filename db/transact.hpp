@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs work in a transaction and runs it again when the database asks for that. The only place that
-// retries. The work must be idempotent, since a commit whose answer was lost is settled by running
-// it again: it finds what it did under its key or state, or does it now.
+// retries. A commit whose answer was lost is settled by running the work again: it must find what
+// it did, by its key, by the state it left, or by what the call remembers of its own last attempt.
 #pragma once
 
 #include "db/link.hpp"

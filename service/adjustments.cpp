@@ -114,6 +114,8 @@ bool may_reclaim(refusal const& r)
 result<outcome<adjustment>> adjustments::adjust(db::link& link, adjust_command const& cmd) const
 {
     return idempotency::refuse_in_progress([&]() -> result<outcome<adjustment>> {
+        // A refusal stands when nothing was due before it was made: others may reclaim as well.
+        bool is_nothing_due = false;
         for (int round = 0; round < rounds_max; ++round) {
             std::vector<movement> moved;
             auto answer = db::transact(link, [&](db::transaction& tx) {
@@ -124,9 +126,9 @@ result<outcome<adjustment>> adjustments::adjust(db::link& link, adjust_command c
             });
             if (answer)
                 count(metrics_, moved);
-            if (answer || !may_reclaim(answer.error()) ||
-                expire_due(link, std::vector{cmd.at}, metrics_) == 0)
+            if (answer || !may_reclaim(answer.error()) || is_nothing_due)
                 return answer;
+            is_nothing_due = expire_due(link, std::vector{cmd.at}, metrics_) == 0;
         }
         throw overloaded();
     });

@@ -13,17 +13,19 @@ namespace holdfast {
 
 namespace {
 
-// How long an answer is believed without asking again: a revoked key works at most this much
+// How long the keys are believed without asking again: a revoked key works at most this much
 // longer.
 constexpr auto memory_lifetime = std::chrono::seconds(5);
 
-// Enough for every real key; when wrong keys fill it, it starts anew instead of growing.
-constexpr std::size_t memories_max = 10'000;
+// A key made a moment ago is looked up at once; when keys are made up by the thousand, a new one
+// waits for its turn, which comes several times a second and brings all keys.
+constexpr rate looks_at_unknown_keys{.per_second = 5, .burst = 20};
 
 struct key_row {
     std::int64_t id = 0;
     std::string name;
     std::string role;
+    std::string hash;
 };
 
 struct list_row {
@@ -40,11 +42,6 @@ role to_role(std::string_view text)
     if (!known)
         throw std::logic_error("unknown role of an API key");
     return *known;
-}
-
-std::string memory_key(key_hash const& hash)
-{
-    return {hash.begin(), hash.end()};
 }
 
 } // namespace
@@ -70,10 +67,7 @@ std::optional<std::string> fault_of_name(std::string_view name)
 std::string create(db::link& link, role r, std::string const& name)
 {
     auto secret = make_api_key();
-    db::transact(link, [&](db::transaction& tx) {
-        return tx.one<std::int64_t>(sql::api_keys::insert, name, to_string(r),
-                                    hash_api_key(secret));
-    });
+    ensure(link, secret, r, name);
     return secret;
 }
 
@@ -97,40 +91,63 @@ std::vector<api_key> list(db::link& link)
 
 bool revoke(db::link& link, std::int64_t id)
 {
-    return db::transact(
-        link, [&](db::transaction& tx) { return tx.exec(sql::api_keys::revoke, id) == 1; });
+    // When a commit's answer was lost, the work runs again and may find what it did itself.
+    std::optional<timestamp> earlier;
+    return db::transact(link, [&](db::transaction& tx) {
+        auto const now = tx.maybe<timestamp>(sql::api_keys::revoke, id, earlier);
+        earlier = now ? now : earlier;
+        return now.has_value();
+    });
 }
 
 } // namespace api_keys
 
+authenticator::authenticator() : looks_(looks_at_unknown_keys) {}
+
 std::optional<std::optional<caller>> authenticator::remembered(std::string_view secret)
 {
-    auto const hash = memory_key(hash_api_key(secret));
-    std::scoped_lock const lock(mutex_);
-    auto const found = memories_.find(hash);
-    if (found == memories_.end() || found->second.until < std::chrono::steady_clock::now())
+    auto const hash = to_hex(hash_api_key(secret));
+    auto const now = clock::now();
+    {
+        std::scoped_lock const lock(mutex_);
+        if (!as_of_ || now > *as_of_ + memory_lifetime)
+            return std::nullopt;
+        if (auto who = find(hash))
+            return who;
+    }
+    if (looks_.take("", now).is_allowed)
         return std::nullopt;
-    return found->second.who;
+    return std::optional<caller>();
 }
 
 std::optional<caller> authenticator::look_up(db::link& link, std::string_view secret)
 {
-    auto const hash = hash_api_key(secret);
-    auto const row = db::read(link, db::scope::single, [&](db::transaction& tx) {
-        return tx.maybe<key_row>(sql::api_keys::by_hash, hash);
-    });
-    std::optional<caller> who;
-    if (row)
-        who = caller{row->id, row->name, to_role(row->role)};
-
-    auto const now = std::chrono::steady_clock::now();
+    refresh(link);
     std::scoped_lock const lock(mutex_);
-    if (memories_.size() >= memories_max)
-        std::erase_if(memories_, [&](auto const& m) { return m.second.until < now; });
-    if (memories_.size() >= memories_max)
-        memories_.clear();
-    memories_[memory_key(hash)] = {who, now + memory_lifetime};
-    return who;
+    return find(to_hex(hash_api_key(secret)));
+}
+
+void authenticator::refresh(db::link& link)
+{
+    auto const began = clock::now();
+    auto rows = db::read(link, db::scope::single, [](db::transaction& tx) {
+        return tx.many<key_row>(sql::api_keys::active);
+    });
+    std::unordered_map<std::string, caller> active;
+    for (auto& row : rows)
+        active.emplace(std::move(row.hash), caller{row.id, std::move(row.name), to_role(row.role)});
+
+    std::scoped_lock const lock(mutex_);
+    if (as_of_ && *as_of_ > began)
+        return; // somebody who began later has finished earlier
+    active_ = std::move(active);
+    as_of_ = began;
+}
+
+std::optional<caller> authenticator::find(std::string const& hash) const
+{
+    auto const found = active_.find(hash);
+    return found == active_.end() ? std::nullopt : std::optional(found->second);
 }
 
 } // namespace holdfast

@@ -4,6 +4,7 @@
 
 #include "db/link.hpp"
 #include "service/caller.hpp"
+#include "service/rate_limiter.hpp"
 #include "stock/clock.hpp"
 
 #include <chrono>
@@ -45,24 +46,32 @@ bool revoke(db::link&, std::int64_t id);
 
 } // namespace api_keys
 
-// Tells who holds a key. Remembers answers for a few seconds, so a revoked key stops working within
-// that time in every process. Thread-safe.
+// Tells who holds a key. Knows all active keys as of a few seconds ago, so a revoked key stops
+// working within that time in every process. A key it does not know is looked up, but only so
+// often: whoever makes keys up does not get at the database by it. Thread-safe.
 class authenticator {
 public:
-    // From memory, when it was asked lately. The inner value is empty for a key known to be wrong.
+    authenticator();
+
+    // From memory, when that is fresh. The inner value is empty for a key that is wrong, or that
+    // nobody looks up now.
     [[nodiscard]] std::optional<std::optional<caller>> remembered(std::string_view secret);
 
     // From the database.
     [[nodiscard]] std::optional<caller> look_up(db::link&, std::string_view secret);
 
+    // Reads the active keys. Throws db::error.
+    void refresh(db::link&);
+
 private:
-    struct memory {
-        std::optional<caller> who;
-        std::chrono::steady_clock::time_point until;
-    };
+    using clock = std::chrono::steady_clock;
+
+    [[nodiscard]] std::optional<caller> find(std::string const& hash) const;
 
     std::mutex mutex_;
-    std::unordered_map<std::string, memory> memories_; // by hash of the key, bounded
+    std::unordered_map<std::string, caller> active_; // by hash of the key, in hexadecimal
+    std::optional<clock::time_point> as_of_;
+    rate_limiter looks_; // at the database, for keys that are not known
 };
 
 } // namespace holdfast

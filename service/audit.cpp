@@ -38,4 +38,12 @@ audit_report run_audit(db::link& link)
     });
 }
 
+std::optional<audit_report> auditor::run(db::link& link)
+{
+    std::unique_lock const turn(running_, std::try_to_lock);
+    if (!turn)
+        return std::nullopt;
+    return run_audit(link);
+}
+
 } // namespace holdfast

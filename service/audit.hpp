@@ -5,6 +5,8 @@
 #include "db/link.hpp"
 
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,5 +29,16 @@ struct audit_report {
 
 // Checks every invariant in one consistent snapshot; changes nothing.
 [[nodiscard]] audit_report run_audit(db::link&);
+
+// Lets one audit run at a time in this process: each reads the whole ledger, on a session that
+// others want to sell with. Thread-safe.
+class auditor {
+public:
+    // Nothing while another one runs.
+    [[nodiscard]] std::optional<audit_report> run(db::link&);
+
+private:
+    std::mutex running_;
+};
 
 } // namespace holdfast

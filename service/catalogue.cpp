@@ -110,9 +110,13 @@ result<put_item_answer> catalogue::put(db::link& link, put_item_command const& c
         std::ranges::find(strategy_names_, **cmd.strategy) == strategy_names_.end())
         return invalid("/strategy", "is not the name of a strategy");
     level_key const at{cmd.sku, cmd.location.value_or(location())};
+    // When a commit's answer was lost, the work runs again and may find what it made itself.
+    std::optional<timestamp> made_at;
     return db::transact(link, [&](db::transaction& tx) -> result<put_item_answer> {
         auto const present = db::items::lock(tx, {cmd.sku.str()});
         bool const is_new = present.empty();
+        if (!is_new && made_at && db::items::made_at(tx, cmd.sku) == made_at)
+            return put_item_answer{load(tx, cmd.sku), true};
         if (!is_new && cmd.on_hand)
             return invalid("/on_hand", "can only be given when the item is created: "
                                        "use /v1/stock/{sku}/adjustments");
@@ -122,10 +126,12 @@ result<put_item_answer> catalogue::put(db::link& link, put_item_command const& c
             throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
         if (is_new || cmd.location)
             db::levels::create(tx, std::vector{at});
-        if (is_new)
+        if (is_new) {
             receive_first_units(tx, at, cmd);
-        else if (row != present[0])
+            made_at = db::items::made_at(tx, cmd.sku);
+        } else if (row != present[0]) {
             db::items::update(tx, std::vector{row});
+        }
         return put_item_answer{load(tx, cmd.sku), is_new};
     });
 }

@@ -13,11 +13,14 @@ template <class LockDue>
 std::size_t expire(db::link& link, metrics& m, LockDue const& lock_due)
 {
     std::vector<movement> moved;
+    // When a commit's answer was lost, the work runs again and finds nothing due any more. What it
+    // found before still counts: 0 would tell the caller that there is no use in looking again.
+    std::size_t found = 0;
     auto const expired = db::transact(link, [&](db::transaction& tx) -> std::size_t {
-        moved.clear();
         std::vector<reservation> const due = lock_due(tx);
         if (due.empty())
-            return 0;
+            return found;
+        found = due.size();
         std::vector<uuid> ids;
         std::vector<level_key> touched;
         for (auto const& r : due) {
@@ -32,7 +35,7 @@ std::size_t expire(db::link& link, metrics& m, LockDue const& lock_due)
         book.write();
         db::reservations::close(tx, ids, reservation_state::expired);
         moved = book.movements();
-        return due.size();
+        return found;
     });
     count(m, moved);
     m.holds_reclaimed(expired);

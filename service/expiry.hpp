@@ -20,7 +20,7 @@ namespace holdfast {
 inline constexpr std::size_t expiry_batch_max = 500;
 
 // Expires due holds on these levels, the longest due first, in one transaction of its own. Returns
-// how many; 0 when there are none left.
+// how many; 0 when there are none left, so that a look at the levels before was right.
 std::size_t expire_due(db::link&, std::span<level_key const>, metrics&);
 
 // The same for the due holds of these customers, whatever they hold.

@@ -41,6 +41,11 @@ void wait_for(db::transaction& tx, request_key const& k)
 result<std::optional<std::string>> begin(db::transaction& tx, request_key const& k)
 {
     wait_for(tx, k);
+    return find(tx, k);
+}
+
+result<std::optional<std::string>> find(db::transaction& tx, request_key const& k)
+{
     auto const found = tx.maybe<found_row>(sql::idempotency::find, k.api_key_id, k.key);
     if (!found)
         return std::optional<std::string>();

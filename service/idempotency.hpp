@@ -43,6 +43,9 @@ void wait_for(db::transaction&, request_key const&);
 // nothing when this one is the first. Refusals: idempotency_key_reused.
 [[nodiscard]] result<std::optional<std::string>> begin(db::transaction&, request_key const&);
 
+// The same without claiming anything, for a request that changes nothing.
+[[nodiscard]] result<std::optional<std::string>> find(db::transaction&, request_key const&);
+
 // Keeps what the request led to (the id of what it made, or its totals) under the claimed key.
 void finish(db::transaction&, request_key const&, std::string const& kept);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the file, checks every row by itself, then against the database under locks, then writes
-// all.
+// Reads the file, checks every row by itself, then against the database, then writes all. An import
+// looks under locks; a preview looks at one instant and locks nothing.
 #include "service/imports.hpp"
 
 #include "db/items.hpp"
@@ -202,75 +202,90 @@ db::items::row merged_settings(db::items::row item, import_row const& row)
     return item;
 }
 
-// One run of an import within one transaction.
-class import_attempt {
+std::vector<std::string> skus_of(std::vector<import_row> const& rows)
+{
+    std::vector<std::string> skus;
+    for (auto const& row : rows)
+        skus.push_back(row.at.sku.str());
+    std::ranges::sort(skus);
+    skus.erase(std::unique(skus.begin(), skus.end()), skus.end());
+    return skus;
+}
+
+// What a file makes of the items and levels there are. It knows no database, so that a preview
+// tells what an import does.
+class import_plan {
 public:
-    import_attempt(db::transaction& tx, import_command const& cmd,
-                   std::vector<import_row> const& rows)
-        : tx_(tx), cmd_(cmd), rows_(rows), book_(tx)
+    struct move {
+        level_key at;
+        change what;
+    };
+
+    import_plan(import_command const& cmd, std::vector<import_row> const& rows,
+                std::vector<db::items::row> present)
+        : cmd_(cmd), rows_(rows)
     {
         report_ = {.mode = cmd.mode, .run = cmd.run, .rows = rows.size(), .differences = {}};
-    }
-
-    result<import_report> run()
-    {
-        tx_.allow(patience);
-        prepare_items();
-        prepare_levels();
-        for (auto const& row : rows_)
-            apply(row);
-        if (!faults_.is_empty())
-            return std::move(faults_).to_refusal();
-        db::items::update(tx_, changed_items());
-        book_.write();
-        return std::move(report_);
-    }
-
-    [[nodiscard]] std::vector<movement> const& movements() const { return book_.movements(); }
-    [[nodiscard]] std::vector<level_key> const& short_levels() const { return short_levels_; }
-
-private:
-    // Locks the items there are and makes the new ones, in the order of their SKUs.
-    void prepare_items()
-    {
-        std::vector<std::string> skus;
-        for (auto const& row : rows_)
-            skus.push_back(row.at.sku.str());
-        std::ranges::sort(skus);
-        skus.erase(std::unique(skus.begin(), skus.end()), skus.end());
-        for (auto& item : db::items::lock(tx_, skus))
-            present_.emplace(item.sku, item);
+        for (auto& item : present)
+            present_.emplace(item.sku, std::move(item));
         items_ = present_;
-        std::vector<db::items::row> fresh;
         for (auto const& row : rows_) {
             auto const& name = row.at.sku.str();
             if (present_.contains(name)) {
                 items_[name] = merged_settings(items_[name], row);
             } else if (cmd_.mode == import_mode::set && !items_.contains(name)) {
                 items_[name] = merged_settings({.sku = name}, row);
-                fresh.push_back(items_[name]);
+                fresh_.push_back(items_[name]);
             }
         }
-        if (static_cast<std::size_t>(db::items::insert(tx_, fresh)) != fresh.size())
-            throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
     }
 
-    void prepare_levels()
+    [[nodiscard]] std::vector<db::items::row> const& fresh_items() const { return fresh_; }
+
+    [[nodiscard]] std::vector<db::items::row> changed_items() const
+    {
+        std::vector<db::items::row> rows;
+        for (auto const& [name, item] : items_)
+            if (auto const old = present_.find(name); old != present_.end() && old->second != item)
+                rows.push_back(item);
+        return rows;
+    }
+
+    [[nodiscard]] std::vector<level_key> levels() const
     {
         std::vector<level_key> keys;
         for (auto const& row : rows_)
             if (items_.contains(row.at.sku.str()))
                 keys.push_back(row.at);
-        db::levels::create(tx_, keys);
-        book_.lock(keys);
+        return keys;
     }
 
-    void apply(import_row const& row)
+    // Judges every row by its level, which `level_of(level_key)` knows.
+    template <class LevelOf>
+    void judge(LevelOf const& level_of)
     {
-        auto const item = items_.find(row.at.sku.str());
-        if (item == items_.end())
-            return faults_.add(row.line, "sku", "there is no such item; mode set creates items");
-        auto const& level = book_.level(row.at);
+        for (auto const& row : rows_) {
+            if (items_.contains(row.at.sku.str()))
+                judge(row, level_of(row.at));
+            else
+                faults_.add(row.line, "sku", "there is no such item; mode set creates items");
+        }
+    }
+
+    // What would move once every row was judged, and the levels that promise too much for it.
+    [[nodiscard]] std::vector<move> const& moves() const { return moves_; }
+    [[nodiscard]] std::vector<level_key> const& short_levels() const { return short_levels_; }
+
+    [[nodiscard]] result<import_report> report() &&
+    {
+        if (!faults_.is_empty())
+            return std::move(faults_).to_refusal();
+        return std::move(report_);
+    }
+
+private:
+    void judge(import_row const& row, stock_level const& level)
+    {
         auto const before = level.on_hand;
         auto const after = cmd_.mode == import_mode::add ? before + row.quantity : row.quantity;
         bool const is_new = !present_.contains(row.at.sku.str());
@@ -283,10 +298,11 @@ private:
         }
         note(row, before, after, is_new);
         if (after != before)
-            book_.move(row.at, {.kind = kind(is_new),
-                                .on_hand_delta = after - before,
-                                .by = {.actor = cmd_.actor, .reason = reason()},
-                                .shortage = db::levels::shortage::allowed});
+            moves_.push_back({row.at,
+                              {.kind = kind(is_new),
+                               .on_hand_delta = after - before,
+                               .by = {.actor = cmd_.actor, .reason = reason()},
+                               .shortage = db::levels::shortage::allowed}});
     }
 
     void note(import_row const& row, units before, units after, bool is_new)
@@ -317,23 +333,14 @@ private:
         return "count";
     }
 
-    std::vector<db::items::row> changed_items() const
-    {
-        std::vector<db::items::row> rows;
-        for (auto const& [name, item] : items_)
-            if (auto const old = present_.find(name); old != present_.end() && old->second != item)
-                rows.push_back(item);
-        return rows;
-    }
-
-    db::transaction& tx_;
     import_command const& cmd_;
     std::vector<import_row> const& rows_;
-    ledger book_;
     import_report report_;
     fault_list faults_;
     std::map<std::string, db::items::row> present_; // as the database has them
     std::map<std::string, db::items::row> items_;   // as the import leaves them
+    std::vector<db::items::row> fresh_;
+    std::vector<move> moves_;
     std::vector<level_key> short_levels_;
 };
 
@@ -359,30 +366,58 @@ import_report report_of(import_command const& cmd, std::string const& kept)
 struct import_result {
     std::vector<movement> moved;
     std::vector<level_key> short_levels;
-    std::optional<import_report> preview;
 };
 
-// A preview does everything and then rolls back: what it reports is what an import would do.
+// Items are locked and made in the order of their SKUs, then their levels in the global order.
 result<outcome<import_report>> import_once(db::transaction& tx, import_command const& cmd,
                                            std::vector<import_row> const& rows, import_result& done)
 {
     done = {};
+    tx.allow(patience);
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
     if (kept)
         return outcome<import_report>{report_of(cmd, *kept), true};
-    import_attempt once(tx, cmd, rows);
-    auto report = once.run();
-    done.short_levels = once.short_levels();
-    if (!report)
-        return std::move(report).error();
-    if (cmd.run == import_run::preview) {
-        done.preview = std::move(*report);
-        tx.rollback();
-        return outcome<import_report>{};
-    }
-    idempotency::finish(tx, cmd.key, kept_text(*report));
-    done.moved = once.movements();
-    return outcome<import_report>{std::move(*report), false};
+    import_plan plan(cmd, rows, db::items::lock(tx, skus_of(rows)));
+    auto const& fresh = plan.fresh_items();
+    if (static_cast<std::size_t>(db::items::insert(tx, fresh)) != fresh.size())
+        throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
+    auto const levels = plan.levels();
+    db::levels::create(tx, levels);
+    ledger book(tx);
+    book.lock(levels);
+    plan.judge([&](level_key const& at) -> stock_level const& { return book.level(at); });
+    done.short_levels = plan.short_levels();
+    for (auto const& [at, what] : plan.moves())
+        book.move(at, what);
+    auto const changed = plan.changed_items();
+    HOLDFAST_TRY(auto report, std::move(plan).report());
+    db::items::update(tx, changed);
+    book.write();
+    idempotency::finish(tx, cmd.key, kept_text(report));
+    done.moved = book.movements();
+    return outcome<import_report>{std::move(report), false};
+}
+
+// Looks at everything at one instant, without the holds whose time has passed, and locks nothing:
+// nobody who buys waits for a preview.
+result<outcome<import_report>> preview(db::transaction& tx, import_command const& cmd,
+                                       std::vector<import_row> const& rows)
+{
+    tx.allow(patience);
+    HOLDFAST_TRY(auto const kept, idempotency::find(tx, cmd.key));
+    if (kept)
+        return outcome<import_report>{report_of(cmd, *kept), true};
+    auto const skus = skus_of(rows);
+    std::map<level_key, stock_level> levels;
+    for (auto& found : db::levels::of_items(tx, skus))
+        levels.emplace(std::move(found.at), found.level);
+    import_plan plan(cmd, rows, db::items::by_skus(tx, skus));
+    plan.judge([&](level_key const& at) {
+        auto const found = levels.find(at);
+        return found == levels.end() ? stock_level{} : found->second;
+    });
+    HOLDFAST_TRY(auto report, std::move(plan).report());
+    return outcome<import_report>{std::move(report), false};
 }
 
 } // namespace
@@ -403,18 +438,21 @@ std::optional<import_mode> parse_import_mode(std::string_view text) noexcept
 result<outcome<import_report>> imports::run(db::link& link, import_command const& cmd) const
 {
     HOLDFAST_TRY(auto const rows, read_rows(cmd.csv));
+    if (cmd.run == import_run::preview)
+        return db::read(link, db::scope::snapshot,
+                        [&](db::transaction& tx) { return preview(tx, cmd, rows); });
     return idempotency::refuse_in_progress([&]() -> result<outcome<import_report>> {
+        // A refusal stands when nothing was due before it was made: others may reclaim as well.
+        bool is_nothing_due = false;
         for (int round = 0; round < rounds_max; ++round) {
             import_result done;
             auto answer = db::transact(
                 link, [&](db::transaction& tx) { return import_once(tx, cmd, rows, done); });
-            if (done.preview)
-                return outcome<import_report>{std::move(*done.preview), false};
             if (answer)
                 count(metrics_, done.moved);
-            if (answer || done.short_levels.empty() ||
-                expire_due(link, done.short_levels, metrics_) == 0)
+            if (answer || done.short_levels.empty() || is_nothing_due)
                 return answer;
+            is_nothing_due = expire_due(link, done.short_levels, metrics_) == 0;
         }
         throw overloaded();
     });

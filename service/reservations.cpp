@@ -23,7 +23,7 @@ result<reservation> reservations::show(db::link& link, uuid const& id) const
     return as_it_stands(std::move(*found));
 }
 
-std::vector<reservation> reservations::list(db::link& link, reservation_filter const& filter) const
+reservation_page reservations::list(db::link& link, reservation_filter const& filter) const
 {
     db::reservations::filter const f{.state = filter.state,
                                      .sku = filter.sku ? std::optional(filter.sku->str())
@@ -34,11 +34,10 @@ std::vector<reservation> reservations::list(db::link& link, reservation_filter c
                                      .limit = filter.limit};
     auto found = db::read(link, db::scope::snapshot,
                           [&](db::transaction& tx) { return db::reservations::list(tx, f); });
-    std::vector<reservation> all;
-    all.reserve(found.size());
-    for (auto& each : found)
-        all.push_back(as_it_stands(std::move(each)));
-    return all;
+    reservation_page page{.shown = {}, .next = found.next};
+    for (auto& each : found.shown)
+        page.shown.push_back(as_it_stands(std::move(each)));
+    return page;
 }
 
 } // namespace holdfast

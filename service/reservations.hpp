@@ -71,6 +71,11 @@ struct reservation_filter {
     std::size_t limit = 50;
 };
 
+struct reservation_page {
+    std::vector<reservation> shown; // newest first, at most `limit`
+    std::optional<uuid> next;       // `before` of the next page; nothing when this is the last
+};
+
 struct reservation_settings {
     std::string default_strategy = "batched";
     units open_holds_per_customer = 0; // 0 = no cap
@@ -133,8 +138,8 @@ public:
     // A hold past its time reads as expired, swept or not. Refusals: unknown_reservation.
     [[nodiscard]] result<reservation> show(db::link&, uuid const&) const;
 
-    // Newest first, at most `limit`.
-    [[nodiscard]] std::vector<reservation> list(db::link&, reservation_filter const&) const;
+    // A page may be short, or empty, and not the last: one page looks at a bounded number.
+    [[nodiscard]] reservation_page list(db::link&, reservation_filter const&) const;
 
 private:
     [[nodiscard]] std::vector<reserve_answer>

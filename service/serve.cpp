@@ -29,6 +29,7 @@ namespace {
 constexpr auto database_start_max = std::chrono::seconds(60);
 
 constexpr auto supervision_interval = std::chrono::milliseconds(1000);
+constexpr auto restart_interval = std::chrono::milliseconds(100); // while there is no server
 
 // SIGTERM and SIGINT as something to wait for. Made before any thread, so that all inherit the
 // mask.
@@ -125,11 +126,15 @@ void import_sample(db::link& link, imports const& importing)
 // Watches the private cluster, if there is one, until a stop signal comes.
 void wait_for_stop(stop_signals const& signals, std::optional<db::embedded_cluster>& cluster)
 {
-    while (!signals.wait(supervision_interval)) {
+    auto pause = supervision_interval;
+    while (!signals.wait(pause)) {
         if (!cluster)
             continue;
+        pause = supervision_interval;
         try {
             cluster->supervise();
+            if (!cluster->is_running())
+                pause = restart_interval;
         } catch (db::cluster_error const& e) {
             log::error("cluster.cannot_start", {{"reason", e.what()}});
         }
@@ -191,11 +196,14 @@ int serve(serve_options const& options)
                            .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
                           reserving, workers, counted);
     authenticator keys;
+    lookout const watch(base.session(), keys);
+    auditor audits;
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings,        counted,   workers, reserving_lanes, keys,     key_limits,
-                  customer_limits, reserving, items,   adjusting,       importing};
+    http::app app{settings,   counted,         workers,   reserving_lanes, keys,
+                  key_limits, customer_limits, reserving, items,           adjusting,
+                  importing,  audits,          watch};
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();

@@ -76,8 +76,8 @@ setting const all[] = {
     {"io_threads", number{&config::io_threads, 1, 64}, service,
      "Threads that read requests and write answers; one serves tens of thousands a second."},
     {"database_sessions", number{&config::database_sessions, 1, 200}, service,
-     "Database sessions besides those of the lanes; more only help while the server has idle "
-     "processors, and all must fit its `max_connections`."},
+     "Database sessions besides those of the lanes and the one that watches; more only help while "
+     "the server has idle processors, and all must fit its `max_connections`."},
     {"lanes", number{&config::lanes, 1, 64}, service,
      "Lanes, each with a database session of its own. Whatever concerns one SKU goes through one "
      "lane, which does what has queued in one transaction."},

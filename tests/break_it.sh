@@ -76,6 +76,11 @@ guard 'a hold that has lapsed cannot be paid for' service/settling.cpp \
     'scenario_tests - a hold that has run out is nobody*
 fault_tests - E1:*'
 
+guard 'a due hold counts towards a limit until it is expired' db/reservations.sql \
+    "WHEN r.state = 'held' THEN l.quantity" \
+    "WHEN r.state = 'held' AND r.expires_at > now() THEN l.quantity" \
+    'db_tests - a confirmation that began in time*'
+
 make_copy() {
     mkdir "$copy"
     git ls-files -z --cached --others --exclude-standard |

@@ -4,10 +4,12 @@
 
 #include "service/adjustments.hpp"
 #include "service/api_keys.hpp"
+#include "service/audit.hpp"
 #include "service/catalogue.hpp"
 #include "service/config.hpp"
 #include "service/imports.hpp"
 #include "service/lanes.hpp"
+#include "service/lookout.hpp"
 #include "service/metrics.hpp"
 #include "service/rate_limiter.hpp"
 #include "service/reservations.hpp"
@@ -29,6 +31,8 @@ struct app {
     holdfast::catalogue const& catalogue;
     holdfast::adjustments const& adjustments;
     holdfast::imports const& imports;
+    holdfast::auditor& auditor;
+    holdfast::lookout const& lookout;
     std::atomic<bool> is_draining{false};
 };
 

@@ -59,7 +59,7 @@ inline constexpr units ttl_seconds_max = 604'800;
 
 // A page of a list: the first `limit` of what was found, and a cursor when there is more. So
 // whoever looks asks for one more than the limit.
-[[nodiscard]] std::string to_page(std::span<reservation const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(reservation_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
 

@@ -169,20 +169,26 @@ void write_array(json_writer& out, std::string_view name, std::span<T const> all
     out.end_array();
 }
 
-// `cursor_after` gives the cursor that continues after one of the list.
+template <class T>
+std::string page(std::span<T const> shown, std::optional<std::string> const& next_cursor)
+{
+    json_writer out;
+    out.begin_object();
+    write_array(out, "data", shown);
+    out.member("next_cursor", next_cursor);
+    out.end_object();
+    return out.take();
+}
+
+// Of a list that was read one longer than `limit`. `cursor_after` gives the cursor that continues
+// after one of it.
 template <class T, class CursorAfter>
 std::string page(std::span<T const> found, std::size_t limit, CursorAfter cursor_after)
 {
     auto const shown = found.first(std::min(limit, found.size()));
-    json_writer out;
-    out.begin_object();
-    write_array(out, "data", shown);
-    if (shown.size() < found.size() && !shown.empty())
-        out.member("next_cursor", cursor_after(shown.back()));
-    else
-        out.member("next_cursor", std::optional<std::string>());
-    out.end_object();
-    return out.take();
+    bool const goes_on = shown.size() < found.size() && !shown.empty();
+    return page(shown,
+                goes_on ? std::optional<std::string>(cursor_after(shown.back())) : std::nullopt);
 }
 
 } // namespace
@@ -241,11 +247,11 @@ std::string to_json(audit_report const& report)
     return out.take();
 }
 
-std::string to_page(std::span<reservation const> found, std::size_t limit)
+std::string to_page(reservation_page const& found)
 {
-    return page(found, limit, [](reservation const& last) {
-        return to_cursor(reservations_list, last.id.str());
-    });
+    return page<reservation>(
+        found.shown,
+        found.next ? std::optional(to_cursor(reservations_list, found.next->str())) : std::nullopt);
 }
 
 std::string to_page(std::span<item const> found, std::size_t limit)

@@ -91,6 +91,38 @@ TEST_CASE("set, add and count each do what they say, and a dry run only shows it
     CHECK(front.audit_ok());
 }
 
+TEST_CASE("a dry run waits for nobody, and nobody waits for it")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    temporary_directory const place;
+    auto const sku = front.item(10);
+    auto const file = place.file("catalogue.csv", "sku,quantity\n" + sku + ",5\n");
+    // A hold whose time has passed does not count, and a dry run does not clear it away.
+    auto const brief = front.hold({{sku, 6}}, {{"ttl_seconds", 1}});
+    front.wait_until_expired(brief);
+
+    // As somebody does who is in the middle of a sale.
+    auto sale = db.session();
+    sale.run("BEGIN");
+    sale.run("UPDATE item SET updated_at = now() WHERE sku = $1", {sku});
+    sale.run("UPDATE stock_level SET version = version WHERE sku = $1", {sku});
+    auto const dry = import(service, file, "set", {"--dry-run", "--json"});
+    CAPTURE(dry.err);
+    REQUIRE(dry.status == 0);
+    auto const report = json::parse(dry.out);
+    CHECK(report.at("changed") == 1);
+    CHECK(report.at("differences").at(0).at("on_hand_before") == 10);
+    CHECK(report.at("differences").at(0).at("on_hand_after") == 5);
+    CHECK(sale.value("SELECT state FROM reservation WHERE id = $1::uuid", {brief}) == "held");
+    sale.run("ROLLBACK");
+
+    CHECK(import(service, file, "set").status == 0);
+    CHECK(front.level_of(sku) == level{.on_hand = 5, .reserved = 0, .available = 5});
+    CHECK(front.audit_ok());
+}
+
 TEST_CASE("what is wrong with a file is told by its row and column, and nothing of it is taken")
 {
     database const db;

@@ -275,6 +275,7 @@ TEST_CASE("without further settings the database is durable")
 
     for (auto const* setting : {"fsync", "full_page_writes", "synchronous_commit"})
         CHECK(answer(cluster.connection_string(), std::string{"SHOW "} + setting) == "on");
+    CHECK(answer(cluster.connection_string(), "SHOW recovery_init_sync_method") == "syncfs");
     CHECK(answer(cluster.connection_string(), "SHOW max_wal_size") == "2GB");
     CHECK(answer(cluster.connection_string(), "SHOW logging_collector") == "on");
 }
@@ -392,6 +393,25 @@ TEST_CASE("a killed database server comes back by itself, with everything that w
               return has(sentence, "was killed by signal 9; starting it again");
           }) == 2);
     CHECK(has(notes.back(), "running again"));
+}
+
+TEST_CASE("a server that is killed again and again is never made to wait for that")
+{
+    temporary_directory const place;
+    auto cluster = embedded_cluster::start(made_in(place));
+    std::chrono::steady_clock::duration longest{};
+    for (auto round = 0; round < 6; ++round) {
+        auto const killed = cluster.postmaster_pid();
+        ::kill(killed, SIGKILL);
+        auto const began = std::chrono::steady_clock::now();
+        REQUIRE(comes_true([&] {
+            cluster.supervise();
+            return cluster.postmaster_pid() != killed;
+        }));
+        longest = std::max(longest, std::chrono::steady_clock::now() - began);
+        REQUIRE(comes_true([&] { return answer(cluster.connection_string(), "SELECT 1") == "1"; }));
+    }
+    CHECK(longest < 8s);
 }
 
 TEST_CASE("it comes back also where root may not look into other users' processes")

@@ -3,6 +3,7 @@
 // answer never came. However a line breaks, what was asked for is done once.
 #include "db/levels.hpp"
 #include "db/transact.hpp"
+#include "service/api_keys.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/tcp_gate.hpp"
@@ -315,6 +316,15 @@ TEST_CASE("without a database a caller learns it soon, and the link heals when i
     CHECK(s.ids() == "1 2");
 }
 
+TEST_CASE("a database that is not there is not stormed: each link asks a few times a second")
+{
+    db::link link({.connection = "host=/nowhere"});
+    auto const began = std::chrono::steady_clock::now();
+    for (int i = 0; i < 4; ++i)
+        CHECK(fault_in([&] { (void)link.session(); }) == fault::unavailable);
+    CHECK(std::chrono::steady_clock::now() - began >= 700ms);
+}
+
 TEST_CASE("a reservation whose commit was never answered is found, not made twice")
 {
     shop_behind_a_gate shop;
@@ -337,7 +347,7 @@ TEST_CASE("a reservation whose commit was never answered is found, not made twic
                     .list(
                         shop.near.link,
                         {.state = {}, .sku = at.sku, .customer = {}, .reference = {}, .before = {}})
-                    .size() == 1);
+                    .shown.size() == 1);
             auto const left = shop.near.row(at);
             CHECK(left.available() == 3);
             CHECK(left.on_hand == (at_once ? 3 : 5));
@@ -395,6 +405,90 @@ TEST_CASE("returns and corrections over a line that breaks at the commit happen 
         CHECK(shop.near.row(at) == stock_level{4, 0, 5});
     }
     CHECK(shop.gate.cuts() == 4);
+    CHECK(shop.near.audit_findings() == "");
+}
+
+TEST_CASE("an item made over a line that breaks at the commit is made once, and said to be new")
+{
+    shop_behind_a_gate shop;
+    for (auto const how : {mishap::before, mishap::after}) {
+        auto command = change_of(new_sku());
+        command.name.emplace("Mug");
+        command.on_hand = 5;
+        reasons why;
+        shop.arm(how);
+
+        auto const made = shop.far.catalogue.put(shop.far.link, command);
+
+        CHECK(why.count("in_doubt") == 1);
+        REQUIRE(word_of(made) == "ok");
+        CHECK(made->is_new);
+        CHECK(made->item.settings.name == "Mug");
+        CHECK(shop.near.row({command.sku, location()}) == stock_level{5, 0, 1});
+        // Asked for anew, it is there already.
+        CHECK(word_of(shop.far.catalogue.put(shop.far.link, command)) == "validation_failed");
+    }
+    CHECK(shop.gate.cuts() == 2);
+    CHECK(shop.near.audit_findings() == "");
+}
+
+TEST_CASE("whoever made the item while our line was broken is not taken for ourselves")
+{
+    shop_behind_a_gate shop;
+    auto ours = change_of(new_sku());
+    ours.on_hand = 5;
+    auto theirs = ours;
+    theirs.on_hand = 7;
+    reasons why;
+    why.then([&](std::string_view reason) {
+        if (reason == "in_doubt")
+            CHECK(shop.near.catalogue.put(shop.near.link, theirs)->is_new);
+    });
+    shop.arm(mishap::before);
+
+    CHECK(word_of(shop.far.catalogue.put(shop.far.link, ours)) == "validation_failed");
+    CHECK(why.count("in_doubt") == 1);
+    CHECK(shop.near.row({ours.sku, location()}) == stock_level{7, 0, 1});
+}
+
+TEST_CASE("keys made and revoked over a line that breaks at the commit are so once, and work")
+{
+    shop_behind_a_gate shop;
+    std::size_t keys = 0;
+    for (auto const how : {mishap::before, mishap::after}) {
+        shop.arm(how);
+        auto const secret = api_keys::create(shop.far.link, role::shop, "till");
+        authenticator door;
+        auto const who = door.look_up(shop.near.link, secret);
+        REQUIRE(who);
+        CHECK(who->role == role::shop);
+        CHECK(api_keys::list(shop.near.link).size() == ++keys);
+
+        shop.arm(how);
+        CHECK(api_keys::revoke(shop.far.link, who->api_key_id));
+        CHECK_FALSE(door.look_up(shop.near.link, secret));
+        CHECK_FALSE(api_keys::revoke(shop.far.link, who->api_key_id));
+    }
+    CHECK(shop.gate.cuts() == 4);
+}
+
+TEST_CASE("a customer's lapsed hold makes room over a line that breaks when it is cleared away")
+{
+    shop_behind_a_gate shop;
+    for (auto const how : {mishap::before, mishap::after}) {
+        auto const at = shop.near.item(5);
+        auto limit = change_of(at.sku);
+        limit.max_per_customer.emplace(1);
+        REQUIRE(word_of(shop.near.catalogue.put(shop.near.link, limit)) == "ok");
+        auto const lapsed = shop.near.reserve({{at, 1}}, {.customer = "c"});
+        REQUIRE(word_of(lapsed) == "ok");
+        shop.near.let_lapse(lapsed->value.id);
+
+        shop.arm(how);
+        CHECK(word_of(shop.far.reserve({{at, 1}}, {.customer = "c"})) == "ok");
+        CHECK(shop.near.row(at).reserved == 1);
+    }
+    CHECK(shop.gate.cuts() == 2);
     CHECK(shop.near.audit_findings() == "");
 }
 

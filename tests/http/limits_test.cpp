@@ -8,11 +8,13 @@
 #include "tests/support/run_together.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
+#include "tests/support/workbench.hpp"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -214,6 +216,63 @@ TEST_CASE("when the database stands still, who cannot be served soon is told so,
     row.let_go();
     CHECK(verdict(front.reserve(sku)) == "201");
     CHECK(front.level_of(sku).reserved == 1);
+    CHECK(front.audit_ok());
+}
+
+TEST_CASE("whoever asks whether a busy service is ready does not have to queue for the answer")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string(),
+                                   .environment = {{"HOLDFAST_DATABASE_SESSIONS", "1"},
+                                                   {"HOLDFAST_STATEMENT_TIMEOUT_MS", "60000"},
+                                                   {"HOLDFAST_LOCK_TIMEOUT_MS", "50000"}}});
+    shop front(service);
+    shop office(service);
+    auto const sku = front.item(10);
+    locked_row row(db, sku);
+    json const delivery{{"delta", 1}, {"reason", "received"}};
+    auto booked = std::async(std::launch::async, [&] { return office.adjust(sku, delivery); });
+    auto looker = db.session();
+    REQUIRE(somebody_waits(looker));
+
+    auto const began = steady_clock::now();
+    for (int i = 0; i < 50; ++i)
+        CHECK(verdict(front.get("/readyz")) == "200");
+    CHECK(steady_clock::now() - began < 5s);
+
+    row.let_go();
+    CHECK(verdict(booked.get()) == "201");
+}
+
+TEST_CASE("however many ask for an audit, one runs, and the shop goes on selling")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string(),
+                                   .environment = {{"HOLDFAST_DATABASE_SESSIONS", "2"},
+                                                   {"HOLDFAST_STATEMENT_TIMEOUT_MS", "60000"},
+                                                   {"HOLDFAST_LOCK_TIMEOUT_MS", "50000"}}});
+    shop front(service);
+    shop office(service);
+    auto const sku = front.item(10);
+    // The audit is held up for as long as the test needs.
+    auto holder = db.session();
+    holder.run("BEGIN");
+    holder.run("LOCK TABLE movement IN ACCESS EXCLUSIVE MODE");
+    auto first = std::async(std::launch::async, [&] { return office.get("/v1/audit"); });
+    auto looker = db.session();
+    REQUIRE(somebody_waits(looker));
+
+    auto const began = steady_clock::now();
+    for (int i = 0; i < 5; ++i) {
+        auto const another = front.get("/v1/audit");
+        CHECK(verdict(another) == "503 overloaded");
+        CHECK(retry_after(another) >= 1);
+        CHECK(verdict(front.get("/v1/stock/" + sku)) == "200");
+    }
+    CHECK(steady_clock::now() - began < 10s);
+
+    holder.run("ROLLBACK");
+    CHECK(verdict(first.get()) == "200");
     CHECK(front.audit_ok());
 }
 

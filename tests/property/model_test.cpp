@@ -599,7 +599,7 @@ private:
         }
         std::ranges::reverse(right);
         std::vector<uuid> ids;
-        for (auto const& r : bench_.reservations.list(bench_.link, filter))
+        for (auto const& r : bench_.reservations.list(bench_.link, filter).shown)
             ids.push_back(r.id);
         REQUIRE((ids == right));
     }
@@ -677,13 +677,14 @@ public:
         REQUIRE(bench.audit_findings() == "");
         for (auto const& at : levels_) {
             units held = 0;
-            for (auto const& r :
-                 bench.reservations.list(bench.link, {.state = reservation_state::held,
-                                                     .sku = at.sku,
-                                                     .customer = {},
-                                                     .reference = {},
-                                                     .before = {},
-                                                     .limit = 100'000}))
+            for (auto const& r : bench.reservations
+                                     .list(bench.link, {.state = reservation_state::held,
+                                                       .sku = at.sku,
+                                                       .customer = {},
+                                                       .reference = {},
+                                                       .before = {},
+                                                       .limit = 100'000})
+                                     .shown)
                 for (auto const& line : r.lines)
                     held += line.at == at ? line.quantity : 0;
             stock_level seen;

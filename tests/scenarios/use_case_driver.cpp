@@ -135,7 +135,7 @@ public:
     std::vector<uuid> list(reservation_filter const& filter) override
     {
         std::vector<uuid> ids;
-        for (auto const& each : bench_.reservations.list(bench_.link, filter))
+        for (auto const& each : bench_.reservations.list(bench_.link, filter).shown)
             ids.push_back(each.id);
         return ids;
     }

@@ -181,16 +181,19 @@ TEST_CASE("an import and an audit report what they found")
 
 TEST_CASE("a page ends with a cursor when there is more, and null when there is not")
 {
-    std::vector<reservation> found{a_hold(), a_hold(), a_hold()};
-    found[1].id = id_of(another_id);
-    auto const page = json::parse(http::to_page(found, 2));
+    auto const page = json::parse(
+        http::to_page(holdfast::reservation_page{{a_hold(), a_hold()}, id_of(another_id)}));
     CHECK(page.at("data").size() == 2);
     CHECK(http::parse_reservation_filter(after(page))->before == id_of(another_id));
 
-    CHECK(json::parse(http::to_page(found, 3)).at("next_cursor").is_null());
-    CHECK(http::to_page(std::vector<reservation>(), 50) == R"({"data":[],"next_cursor":null})");
+    CHECK(http::to_page(holdfast::reservation_page{}) == R"({"data":[],"next_cursor":null})");
+    // Nothing found so far, and more to look at.
+    auto const none = json::parse(http::to_page(holdfast::reservation_page{{}, id_of(another_id)}));
+    CHECK(none.at("data").empty());
+    CHECK(http::parse_reservation_filter(after(none))->before == id_of(another_id));
 
     std::vector<holdfast::item> const items{{sku("é 1"), {}, {}}, {sku("z"), {}, {}}};
+    CHECK(json::parse(http::to_page(items, 2)).at("next_cursor").is_null());
     auto const first = json::parse(http::to_page(items, 1));
     CHECK(http::parse_item_filter(after(first))->after == sku("é 1"));
 }

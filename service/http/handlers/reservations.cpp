@@ -78,15 +78,14 @@ pending_reply create_reservation(request const& req, app& service)
 // GET /v1/reservations
 pending_reply list_reservations(request const& req, app& service)
 {
-    auto filter = parse_reservation_filter(req);
+    auto const filter = parse_reservation_filter(req);
     if (!filter)
         co_return problem(filter.error(), req);
 
-    auto const limit = filter->limit++;
     auto const list = [&](db::link& db) { return service.reservations.list(db, *filter); };
-    auto const found = co_await service.workers.run(list);
+    auto const page = co_await service.workers.run(list);
 
-    co_return reply{.body = to_page(found, limit)};
+    co_return reply{.body = to_page(page)};
 }
 
 // GET /v1/reservations/{id}

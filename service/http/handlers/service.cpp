@@ -2,11 +2,9 @@
 // The proof, the health of the service, and what it says about itself.
 
 #include "assets.hpp"
-#include "db/error.hpp"
 #include "service/http/handlers.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/wire.hpp"
-#include "service/readiness.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -244,6 +242,13 @@ reply not_ready(fault_kind kind, std::vector<std::string> reasons, request const
         req);
 }
 
+reply audit_is_running(request const& req)
+{
+    return problem(fault_report{.kind = fault_kind::overloaded,
+                                .detail = "Another audit is running; ask again when it is done."},
+                   req);
+}
+
 reply docs_reply()
 {
     static std::string const page = docs_page(document::parse(assets::openapi_json)).html();
@@ -263,10 +268,12 @@ pending_reply show_audit(request const& req, app& service)
     if (auto const refused = parse_nothing(req); !refused)
         co_return problem(refused.error(), req);
 
-    auto const look = [](db::link& db) { return run_audit(db); };
+    auto const look = [&](db::link& db) { return service.auditor.run(db); };
     auto const report = co_await service.workers.run(look);
+    if (!report)
+        co_return audit_is_running(req);
 
-    co_return reply{.body = to_json(report)};
+    co_return reply{.body = to_json(*report)};
 }
 
 // GET /livez
@@ -278,17 +285,11 @@ pending_reply livez(request const&, app&)
 // GET /readyz
 pending_reply readyz(request const& req, app& service)
 {
-    std::vector<std::string> reasons;
     if (service.is_draining) {
-        reasons.emplace_back("the service is stopping");
-        co_return not_ready(fault_kind::overloaded, std::move(reasons), req);
+        std::vector<std::string> stopping(1, "the service is stopping");
+        co_return not_ready(fault_kind::overloaded, std::move(stopping), req);
     }
-    auto const look = [](db::link& db) { return database_is_ready(db); };
-    try {
-        reasons = co_await service.workers.run(look);
-    } catch (db::error const&) {
-        reasons.emplace_back("the database does not answer");
-    }
+    auto reasons = service.lookout.reasons();
     if (!reasons.empty())
         co_return not_ready(fault_kind::database_unavailable, std::move(reasons), req);
 

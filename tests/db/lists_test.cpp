@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of reservations in a shop that has many of them: whatever is asked for, one page looks at a
+// bounded number, and page by page everything is found once.
+#include "tests/support/database.hpp"
+#include "tests/support/workbench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+constexpr std::size_t looked_at_max = 5000;
+
+// Years of business of one customer in one item: `count` reservations of one state, the first of
+// which is number `from`. Each has two lines, at two locations.
+void make_past(sql_session& sql, std::size_t from, std::size_t count, std::string const& state)
+{
+    sql.run("WITH made AS ("
+            "  INSERT INTO reservation (id, state, api_key_id, idempotency_key, fingerprint,"
+            "                           customer, reference, expires_at, settled_at)"
+            "  SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,"
+            "         $3::reservation_state, 7, n::text, ''::bytea, 'market', 'walk-in',"
+            "         now() + interval '1 day', CASE WHEN $3 <> 'held' THEN now() END"
+            "    FROM generate_series($1::bigint, $1::bigint + $2::bigint - 1) AS n"
+            "  RETURNING id, state, expires_at)"
+            " INSERT INTO reservation_line (reservation_id, sku, location, quantity, held_until)"
+            " SELECT made.id, 'MUG', place, 1, CASE WHEN made.state = 'held' THEN made.expires_at"
+            "                                  END"
+            "   FROM made, unnest(ARRAY['main', 'cellar']) AS place",
+            {std::to_string(from), std::to_string(count), state});
+}
+
+// What a list shows, page by page.
+struct walk {
+    std::vector<std::size_t> pages; // how many each page shows
+    std::size_t total = 0;
+    bool is_newest_first = true;
+};
+
+walk walk_through(workbench& bench, reservation_filter filter)
+{
+    walk w;
+    std::optional<uuid> last;
+    for (int page = 0; page < 100; ++page) {
+        auto const found = bench.reservations.list(bench.link, filter);
+        w.pages.push_back(found.shown.size());
+        w.total += found.shown.size();
+        for (auto const& each : found.shown) {
+            w.is_newest_first = w.is_newest_first && (!last || each.id < *last);
+            last = each.id;
+        }
+        if (!found.next)
+            return w;
+        filter.before = found.next;
+    }
+    FAIL("a list that never ends");
+    return w;
+}
+
+// Every way to narrow a list down to that business.
+std::vector<reservation_filter> filters_of(reservation_state state)
+{
+    reservation_filter const all{
+        .state = state, .sku = {}, .customer = {}, .reference = {}, .before = {}, .limit = 50};
+    std::vector<reservation_filter> filters(5, all);
+    filters[1].sku = sku("MUG");
+    filters[2].customer = "market";
+    filters[3].reference = "walk-in";
+    filters[4].sku = sku("MUG");
+    filters[4].customer = "market";
+    return filters;
+}
+
+} // namespace
+
+TEST_CASE("what is rare among many is found, a bounded look at a time")
+{
+    migrated_database const place;
+    workbench bench(place);
+    make_past(bench.sql, 1, 1, "released");
+    make_past(bench.sql, 2, looked_at_max + 200, "confirmed");
+
+    for (auto const& filter : filters_of(reservation_state::released)) {
+        CAPTURE(filter.customer.value_or("anybody"));
+        auto const found = walk_through(bench, filter);
+        CHECK(found.pages == std::vector<std::size_t>{0, 1});
+    }
+    // Where there are only few, the first page is the last.
+    make_past(bench.sql, 9000, 1, "expired");
+    auto one = filters_of(reservation_state::released)[0];
+    one.state.reset();
+    one.limit = 1;
+    one.before = uuid::parse("00000000-0000-7000-8000-000000000002");
+    CHECK(walk_through(bench, one).pages == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("open holds are all on the first page, however many reservations were made since")
+{
+    migrated_database const place;
+    workbench bench(place);
+    make_past(bench.sql, 1, 3, "held");
+    make_past(bench.sql, 4, looked_at_max + 200, "confirmed");
+    make_past(bench.sql, 9000, 2, "held");
+
+    auto const filters = filters_of(reservation_state::held);
+    CHECK(walk_through(bench, filters[0]).pages == std::vector<std::size_t>{5});
+    CHECK(walk_through(bench, filters[1]).pages == std::vector<std::size_t>{5});
+    for (auto const& filter : filters) {
+        auto const found = walk_through(bench, filter);
+        CHECK(found.total == 5);
+        CHECK(found.is_newest_first);
+    }
+}
+
+TEST_CASE("in a rush with very many open holds, each is listed once")
+{
+    migrated_database const place;
+    workbench bench(place);
+    make_past(bench.sql, 1, looked_at_max + 200, "held");
+
+    for (auto filter : filters_of(reservation_state::held)) {
+        filter.limit = 200;
+        auto const found = walk_through(bench, filter);
+        CHECK(found.total == looked_at_max + 200);
+        CHECK(found.is_newest_first);
+        CHECK(found.pages.size() == (looked_at_max + 200) / 200);
+    }
+}
+
+} // namespace holdfast::test
