@@ -375,12 +375,12 @@ void lock_customers(transaction& tx, std::vector<std::int64_t> const& lock_numbe
     tx.exec(sql::reservations::lock_customers, lock_numbers);
 }
 
-std::vector<units> open_holds(transaction& tx, std::vector<std::string> const& customers)
+std::vector<counted> open_holds(transaction& tx, std::vector<std::string> const& customers)
 {
-    return tx.many<units>(sql::reservations::open_holds, customers);
+    return tx.many<counted>(sql::reservations::open_holds, customers);
 }
 
-std::vector<units> units_of_customers(transaction& tx, std::span<customer_item const> asked)
+std::vector<counted> units_of_customers(transaction& tx, std::span<customer_item const> asked)
 {
     std::vector<std::string> customers, skus;
     std::vector<std::optional<uuid>> apart_from;
@@ -389,7 +389,7 @@ std::vector<units> units_of_customers(transaction& tx, std::span<customer_item c
         skus.push_back(a.sku);
         apart_from.push_back(a.apart_from);
     }
-    return tx.many<units>(sql::reservations::units_of_customers, customers, skus, apart_from);
+    return tx.many<counted>(sql::reservations::units_of_customers, customers, skus, apart_from);
 }
 
 std::vector<hold_on_level> holds_on(transaction& tx, level_key const& at, std::size_t limit)

@@ -119,9 +119,15 @@ void give_back(transaction&, uuid const&, std::span<line_request const>, restock
 // Makes later calls for these customers wait until the transaction ends, in every process.
 void lock_customers(transaction&, std::vector<std::int64_t> const& lock_numbers);
 
+// A count towards a limit. Due holds are in it until they are expired.
+struct counted {
+    units all = 0;
+    units due = 0; // of these, in due holds
+};
+
 // How many holds each of them has open.
-[[nodiscard]] std::vector<units> open_holds(transaction&,
-                                            std::vector<std::string> const& customers);
+[[nodiscard]] std::vector<counted> open_holds(transaction&,
+                                              std::vector<std::string> const& customers);
 
 // One customer and one SKU; one reservation may be left out of the count.
 struct customer_item {
@@ -130,9 +136,8 @@ struct customer_item {
     std::optional<uuid> apart_from;
 };
 
-// Units each customer holds or has confirmed and not brought back of the SKU; due holds count until
-// they are expired.
-[[nodiscard]] std::vector<units> units_of_customers(transaction&, std::span<customer_item const>);
+// Units each customer holds or has confirmed and not brought back of the SKU.
+[[nodiscard]] std::vector<counted> units_of_customers(transaction&, std::span<customer_item const>);
 
 // Locks the due holds of these customers and reads them. Waits for locked rows.
 [[nodiscard]] std::vector<holdfast::reservation>

@@ -154,23 +154,28 @@ SELECT pg_advisory_xact_lock(w.number)
          ORDER BY u.number) AS w;
 
 -- Counts due holds too, until somebody has expired them under their locks: a confirmation that
--- began in time may still be under way.
+-- began in time may still be under way. How much of it is due is told beside it.
 -- name: open_holds(customers) :many
-SELECT (SELECT count(*)
-          FROM reservation r
-         WHERE r.customer = w.customer AND r.state = 'held')
+SELECT open.holds, open.due
   FROM unnest(:customers::text[]) WITH ORDINALITY AS w(customer, place)
+ CROSS JOIN LATERAL (SELECT count(*) AS holds,
+                            count(*) FILTER (WHERE r.expires_at <= now()) AS due
+                       FROM reservation r
+                      WHERE r.customer = w.customer AND r.state = 'held') AS open
  ORDER BY w.place;
 
 -- name: units_of_customers(customers, skus, apart_from) :many
-SELECT COALESCE((SELECT sum(CASE WHEN r.state = 'confirmed' THEN l.confirmed - l.restocked
-                                 WHEN r.state = 'held' THEN l.quantity
-                                 ELSE 0 END)
-                   FROM reservation r
-                   JOIN reservation_line l ON l.reservation_id = r.id AND l.sku = w.sku
-                  WHERE r.customer = w.customer AND r.id IS DISTINCT FROM w.apart_from), 0)::bigint
+SELECT COALESCE(had.units, 0)::bigint, COALESCE(had.due, 0)::bigint
   FROM unnest(:customers::text[], :skus::text[], :apart_from::uuid[]) WITH ORDINALITY
        AS w(customer, sku, apart_from, place)
+ CROSS JOIN LATERAL (SELECT sum(CASE WHEN r.state = 'confirmed' THEN l.confirmed - l.restocked
+                                     WHEN r.state = 'held' THEN l.quantity
+                                     ELSE 0 END) AS units,
+                            sum(l.quantity) FILTER (WHERE r.state = 'held'
+                                                      AND r.expires_at <= now()) AS due
+                       FROM reservation r
+                       JOIN reservation_line l ON l.reservation_id = r.id AND l.sku = w.sku
+                      WHERE r.customer = w.customer AND r.id IS DISTINCT FROM w.apart_from) AS had
  ORDER BY w.place;
 
 -- name: lock_due_of_customers(customers, holds_max) :many

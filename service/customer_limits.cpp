@@ -20,10 +20,15 @@ std::map<std::string, units> limited_skus(limit_check const& check)
     return limited;
 }
 
-// How many holds each customer has open, for the checks that have a cap on them.
-std::vector<result<void>> keep_hold_caps(db::transaction& tx, std::span<limit_check const> checks)
+void refuse(limit_verdict& v, std::string why, db::reservations::counted const& had)
 {
-    std::vector<result<void>> answers(checks.size());
+    v = {refusal{.code = errc::customer_limit, .detail = std::move(why)}, had.due > 0};
+}
+
+// How many holds each customer has open, for the checks that have a cap on them.
+std::vector<limit_verdict> keep_hold_caps(db::transaction& tx, std::span<limit_check const> checks)
+{
+    std::vector<limit_verdict> verdicts(checks.size());
     std::vector<std::string> customers;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < checks.size(); ++i)
@@ -32,16 +37,15 @@ std::vector<result<void>> keep_hold_caps(db::transaction& tx, std::span<limit_ch
             places.push_back(i);
         }
     if (customers.empty())
-        return answers;
+        return verdicts;
     auto const open = db::reservations::open_holds(tx, customers);
     for (std::size_t n = 0; n < places.size(); ++n) {
         auto const most = checks[places[n]].open_holds_max;
-        if (open.at(n) >= most)
-            answers[places[n]] = refusal{
-                .code = errc::customer_limit,
-                .detail = fmt::format("This customer has {} open reservations already.", most)};
+        if (open.at(n).all >= most)
+            refuse(verdicts[places[n]],
+                   fmt::format("This customer has {} open reservations already.", most), open[n]);
     }
-    return answers;
+    return verdicts;
 }
 
 units wanted_of(limit_check const& check, std::string const& sku)
@@ -54,7 +58,7 @@ units wanted_of(limit_check const& check, std::string const& sku)
 }
 
 void keep_sku_limits(db::transaction& tx, std::span<limit_check const> checks,
-                     std::vector<result<void>>& answers)
+                     std::span<limit_verdict> verdicts)
 {
     struct question {
         std::size_t place;
@@ -63,7 +67,7 @@ void keep_sku_limits(db::transaction& tx, std::span<limit_check const> checks,
     std::vector<db::reservations::customer_item> asked;
     std::vector<question> questions;
     for (std::size_t i = 0; i < checks.size(); ++i)
-        if (checks[i].customer && answers[i])
+        if (checks[i].customer && verdicts[i].kept)
             for (auto const& [sku, limit] : limited_skus(checks[i])) {
                 asked.push_back({*checks[i].customer, sku, checks[i].apart_from});
                 questions.push_back({i, limit});
@@ -74,12 +78,11 @@ void keep_sku_limits(db::transaction& tx, std::span<limit_check const> checks,
     for (std::size_t n = 0; n < asked.size(); ++n) {
         auto const& [place, limit] = questions[n];
         auto const wanted = wanted_of(checks[place], asked[n].sku);
-        if (answers[place] && had.at(n) + wanted > limit)
-            answers[place] =
-                refusal{.code = errc::customer_limit,
-                        .detail = fmt::format(
-                            "A customer may have {} of {}; this one has {} and asks for {}.", limit,
-                            asked[n].sku, had[n], wanted)};
+        if (verdicts[place].kept && had.at(n).all + wanted > limit)
+            refuse(verdicts[place],
+                   fmt::format("A customer may have {} of {}; this one has {} and asks for {}.",
+                               limit, asked[n].sku, had[n].all, wanted),
+                   had[n]);
     }
 }
 
@@ -110,17 +113,12 @@ result<void> require_customer(limit_check const& check)
     return {};
 }
 
-std::vector<result<void>> keep_limits(db::transaction& tx, std::span<limit_check const> checks)
+std::vector<limit_verdict> keep_limits(db::transaction& tx, std::span<limit_check const> checks)
 {
     lock_customers(tx, checks);
-    auto answers = keep_hold_caps(tx, checks);
-    keep_sku_limits(tx, checks, answers);
-    return answers;
-}
-
-result<void> keep_limits(db::transaction& tx, limit_check const& check)
-{
-    return keep_limits(tx, std::span(&check, 1)).front();
+    auto verdicts = keep_hold_caps(tx, checks);
+    keep_sku_limits(tx, checks, verdicts);
+    return verdicts;
 }
 
 } // namespace holdfast

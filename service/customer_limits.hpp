@@ -39,12 +39,15 @@ void lock_customers(db::transaction&, std::span<limit_check const>);
 // Refusals: validation_failed (a limited SKU without a customer).
 [[nodiscard]] result<void> require_customer(limit_check const&);
 
-// Locks the customers, unless that was done, then counts. An answer for each check; no customer
-// may stand in two of them. Due holds count until they are expired, so whoever is refused expires
-// the customer's and asks once more. Refusals: customer_limit.
-[[nodiscard]] std::vector<result<void>> keep_limits(db::transaction&, std::span<limit_check const>);
+struct limit_verdict {
+    result<void> kept; // customer_limit when not
+    // Units or holds that count against the customer are due: expire them and ask once more.
+    bool may_change = false;
+};
 
-// The same for one.
-[[nodiscard]] result<void> keep_limits(db::transaction&, limit_check const&);
+// Locks the customers, unless that was done, then counts. A verdict for each check; no customer may
+// stand in two of them.
+[[nodiscard]] std::vector<limit_verdict> keep_limits(db::transaction&,
+                                                     std::span<limit_check const>);
 
 } // namespace holdfast

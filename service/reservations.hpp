@@ -142,10 +142,17 @@ public:
     [[nodiscard]] reservation_page list(db::link&, reservation_filter const&) const;
 
 private:
-    [[nodiscard]] std::vector<reserve_answer>
-    try_reserve(db::link&, std::span<reserve_command const* const>, company) const;
+    // What one transaction led to.
+    struct attempted {
+        std::vector<reserve_answer> answers;
+        // Of customers refused for their limits, those whom expiring their due holds may help.
+        std::vector<std::string> customers_with_due_holds;
+    };
+
+    [[nodiscard]] attempted try_reserve(db::link&, std::span<reserve_command const* const>,
+                                        company) const;
     [[nodiscard]] std::vector<bool> reclaim_for(db::link&, std::span<reserve_command const* const>,
-                                                std::span<reserve_answer>) const;
+                                                attempted&) const;
 
     strategy_registry const& strategies_;
     reservation_settings settings_;

@@ -114,6 +114,12 @@ public:
     // Nothing for a request that was set aside.
     [[nodiscard]] std::vector<reserve_answer>& answers() noexcept { return answers_; }
 
+    // Of those refused for their limits, the customers whom expiring their due holds may help.
+    [[nodiscard]] std::vector<std::string> const& customers_with_due_holds() const noexcept
+    {
+        return customers_with_due_holds_;
+    }
+
     [[nodiscard]] std::vector<movement> movements() const
     {
         auto all = released_;
@@ -209,10 +215,9 @@ private:
     // reservations locked in order first.
     void release_superseded()
     {
-        auto& candidate = candidates_.front();
-        auto const& cmd = *cmds_[candidate.place];
-        auto const check =
-            limits_of(cmd, views_[candidate.place], settings_.open_holds_per_customer);
+        auto& first = candidates_.front();
+        auto const& cmd = *cmds_[first.place];
+        auto const check = limits_of(cmd, views_[first.place], settings_.open_holds_per_customer);
         lock_customers(tx_, std::span(&check, 1));
         auto const& old = superseded_->reservation;
         std::vector<level_key> keys;
@@ -229,7 +234,7 @@ private:
         released_ = old_book.movements();
         db::reservations::close(tx_, std::vector{old.id},
                                 is_due ? reservation_state::expired : reservation_state::released,
-                                candidate.made.id);
+                                first.made.id);
     }
 
     using refusals = std::vector<std::pair<std::size_t, refusal>>; // by place
@@ -254,10 +259,13 @@ private:
         refusals refused;
         if (checks.empty())
             return refused;
-        auto answers = keep_limits(tx_, checks);
-        for (std::size_t n = 0; n < places.size(); ++n)
-            if (!answers[n])
-                refused.emplace_back(places[n], std::move(answers[n]).error());
+        auto verdicts = keep_limits(tx_, checks);
+        for (std::size_t n = 0; n < places.size(); ++n) {
+            if (verdicts[n].may_change)
+                customers_with_due_holds_.push_back(*checks[n].customer);
+            if (!verdicts[n].kept)
+                refused.emplace_back(places[n], std::move(verdicts[n].kept).error());
+        }
         return refused;
     }
 
@@ -420,6 +428,7 @@ private:
     std::vector<entry> taken_;
     std::optional<db::reservations::found> superseded_;
     std::vector<movement> released_;
+    std::vector<std::string> customers_with_due_holds_;
     ledger book_;
 };
 
@@ -441,7 +450,7 @@ std::vector<reserve_answer> reservations::reserve(db::link& link, commands cmds,
             if (may_retry[n])
                 left.push_back(pending[n]);
             else
-                answers[pending[n]] = std::move(given[n]);
+                answers[pending[n]] = std::move(given.answers[n]);
         }
         pending = std::move(left);
     }
@@ -459,15 +468,14 @@ result<outcome<reservation>> reservations::reserve(db::link& link, reserve_comma
     });
 }
 
-std::vector<reserve_answer> reservations::try_reserve(db::link& link, commands cmds,
-                                                      company how) const
+reservations::attempted reservations::try_reserve(db::link& link, commands cmds, company how) const
 {
-    std::vector<reserve_answer> answers;
+    attempted done;
     std::vector<movement> moved;
     auto const committed = db::transact(link, [&](db::transaction& tx) -> result<void> {
         attempt once(tx, cmds, how, strategies_, settings_);
         bool const has_written = once.run();
-        answers = std::move(once.answers());
+        done = {std::move(once.answers()), once.customers_with_due_holds()};
         moved = once.movements();
         if (!has_written)
             return refusal{.code = errc::insufficient_stock}; // each answer says why
@@ -475,32 +483,30 @@ std::vector<reserve_answer> reservations::try_reserve(db::link& link, commands c
     });
     if (committed)
         count(metrics_, moved);
-    return answers;
+    return done;
 }
 
 // For those who were refused: returns units of due holds where that may help, says which of them
 // are to try again, and tells the others what is left.
-std::vector<bool> reservations::reclaim_for(db::link& link, commands cmds,
-                                            std::span<reserve_answer> answers) const
+std::vector<bool> reservations::reclaim_for(db::link& link, commands cmds, attempted& done) const
 {
     std::vector<bool> may_retry(cmds.size());
     std::vector<std::size_t> short_ones;
     std::vector<wish> wishes;
-    std::vector<std::string> over_limit;
-    auto const is_refused_as = [](reserve_answer const& a, errc code) {
-        return a && !*a && a->error().code == code;
-    };
+    auto const& due = done.customers_with_due_holds;
     for (std::size_t i = 0; i < cmds.size(); ++i) {
-        if (is_refused_as(answers[i], errc::customer_limit))
-            over_limit.push_back(*cmds[i]->customer);
-        if (is_refused_as(answers[i], errc::insufficient_stock)) {
+        auto const& answer = done.answers[i];
+        if (!answer || *answer)
+            continue;
+        if (answer->error().code == errc::customer_limit)
+            may_retry[i] = std::ranges::find(due, *cmds[i]->customer) != due.end();
+        if (answer->error().code == errc::insufficient_stock) {
             short_ones.push_back(i);
             wishes.push_back({cmds[i]->lines, cmds[i]->supersedes});
         }
     }
-    if (!over_limit.empty() && expire_due_of(link, over_limit, metrics_) > 0)
-        for (std::size_t i = 0; i < cmds.size(); ++i)
-            may_retry[i] = is_refused_as(answers[i], errc::customer_limit);
+    if (!due.empty())
+        expire_due_of(link, due, metrics_);
     if (short_ones.empty())
         return may_retry;
     auto found = make_room(link, wishes, metrics_);
@@ -508,7 +514,7 @@ std::vector<bool> reservations::reclaim_for(db::link& link, commands cmds,
         if (found[n].empty())
             may_retry[short_ones[n]] = true;
         else
-            answers[short_ones[n]] =
+            done.answers[short_ones[n]] =
                 refusal{.code = errc::insufficient_stock,
                         .detail = "Not enough units are available; nothing was taken.",
                         .items = std::move(found[n])};

@@ -250,7 +250,7 @@ result<void> keep_limits_again(db::transaction& tx, reservation const& r,
     for (auto const& item : db::items::by_skus(tx, skus))
         check.limits.push_back({item.sku, item.max_per_customer});
     HOLDFAST_TRY_VOID(require_customer(check));
-    return keep_limits(tx, check);
+    return keep_limits(tx, std::span(&check, 1)).front().kept;
 }
 
 // Takes what is to be confirmed of an expired hold again, all or none, under the levels' locks.
@@ -300,13 +300,14 @@ result<reservation> confirm_again(db::transaction& tx, ledger& book, confirm_com
     return r;
 }
 
-std::size_t expire_due_of_same_customer(db::link& link, uuid const& id, metrics& m)
+// Whether the customer of this reservation had due holds, which are expired now.
+bool expire_due_of_same_customer(db::link& link, uuid const& id, metrics& m)
 {
     auto const found = db::read(link, db::scope::snapshot, [&](db::transaction& tx) {
         return db::reservations::by_id(tx, id);
     });
     auto const customer = found ? found->reservation.customer : std::nullopt;
-    return customer ? expire_due_of(link, {*customer}, m) : 0;
+    return customer && expire_due_of(link, {*customer}, m) > 0;
 }
 
 bool are_all_enough(std::span<shortfall const> items)
@@ -422,6 +423,8 @@ result<reservation> reservations::confirm(db::link& link, confirm_command const&
     auto const* const one = &asked;
     if (auto answer = settle(link, std::span(&one, 1)).front())
         return *std::move(answer);
+    // A refusal for a limit stands when nothing was due before it: others may reclaim as well.
+    bool is_nothing_due = false;
     for (int round = 0; round < rounds_max; ++round) {
         auto answer = counted(link, metrics_, [&](db::transaction& tx, ledger& book) {
             return confirm_again(tx, book, cmd);
@@ -429,9 +432,10 @@ result<reservation> reservations::confirm(db::link& link, confirm_command const&
         if (answer)
             return answer;
         auto const& refused = answer.error();
-        if (refused.code == errc::customer_limit &&
-            expire_due_of_same_customer(link, cmd.id, metrics_) > 0)
+        if (refused.code == errc::customer_limit && !is_nothing_due) {
+            is_nothing_due = !expire_due_of_same_customer(link, cmd.id, metrics_);
             continue;
+        }
         if (refused.code != errc::reservation_expired || !are_all_enough(refused.items))
             return answer;
         // Enough is free once the other holds whose time has passed are reclaimed.
