@@ -6,6 +6,7 @@
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ constexpr auto linger_time = 2s;
 // A connection beyond the limit has this long to ask, and as long again to read its answer.
 constexpr auto turn_away_time = 1s;
 
-using response = bhttp::response<bhttp::string_body>;
+constexpr auto never = std::chrono::steady_clock::time_point::max();
 
 std::string lower(beast::string_view text)
 {
@@ -58,25 +59,34 @@ void copy_head(session::parser::value_type const& message, request& into)
         into.headers.emplace_back(lower(field.name_string()), std::string(field.value()));
 }
 
-// A reply to HEAD has the header of the answer to GET and no body (RFC 9110, section 9.3.2).
-void set_body(response& out, std::string body, bool is_head)
-{
-    auto const length = body.size();
-    if (!is_head)
-        out.body() = std::move(body);
-    out.content_length(length);
-}
+enum class afterwards { keep_alive, close };
 
-response to_response(exchange const& x, reply r, unsigned version)
+// The whole answer in one buffer for one write. A reply to HEAD has the header of the answer to GET
+// and no body (RFC 9110, section 9.3.2).
+std::string to_bytes(exchange const& x, reply const& r, unsigned version, afterwards then)
 {
-    response out(static_cast<bhttp::status>(r.status), version);
-    out.set(bhttp::field::content_type, r.content_type);
-    out.set("X-Request-Id", x.request.id);
-    out.set(bhttp::field::cache_control, "no-store");
-    out.set("X-Content-Type-Options", "nosniff");
+    std::string out;
+    out.reserve(r.body.size() + 512);
+    auto const field = [&out](std::string_view name, std::string_view value) {
+        out.append(name).append(": ").append(value).append("\r\n");
+    };
+    auto const reason = bhttp::obsolete_reason(static_cast<bhttp::status>(r.status));
+    out.append(version == 10 ? "HTTP/1.0 " : "HTTP/1.1 ").append(std::to_string(r.status));
+    out.append(" ").append(reason.data(), reason.size()).append("\r\n");
+    field("Content-Type", r.content_type);
+    field("Content-Length", std::to_string(r.body.size()));
+    field("X-Request-Id", x.request.id);
+    field("Cache-Control", "no-store");
+    field("X-Content-Type-Options", "nosniff");
     for (auto const& [name, value] : r.headers)
-        out.set(name, value);
-    set_body(out, std::move(r.body), x.request.method == "HEAD");
+        field(name, value);
+    if (then == afterwards::close)
+        field("Connection", "close");
+    else if (version == 10)
+        field("Connection", "keep-alive");
+    out += "\r\n";
+    if (x.request.method != "HEAD")
+        out += r.body;
     return out;
 }
 
@@ -104,8 +114,8 @@ std::optional<reply> answer_to(beast::error_code ec, exchange const& x)
 } // namespace
 
 session::session(asio::ip::tcp::socket socket, dispatcher& d)
-    : stream_(std::move(socket)), buffer_(buffer_bytes_max), idle_timer_(stream_.get_executor()),
-      dispatcher_(d)
+    : socket_(std::move(socket)), buffer_(buffer_bytes_max), watch_(socket_.get_executor()),
+      deadline_(never), dispatcher_(d)
 {}
 
 bool session::is_draining() const noexcept
@@ -113,26 +123,41 @@ bool session::is_draining() const noexcept
     return dispatcher_.application().is_draining.load(std::memory_order_relaxed);
 }
 
-void session::arm_idle_timer(std::chrono::steady_clock::duration longest)
+void session::allow(std::chrono::steady_clock::duration longest)
 {
-    idle_timer_.expires_after(longest);
-    idle_timer_.async_wait([self = shared_from_this(), wait = idle_wait_](beast::error_code ec) {
-        if (!ec && self->is_idle_ && self->idle_wait_ == wait)
-            self->stream_.socket().cancel(ec);
+    deadline_ = std::chrono::steady_clock::now() + longest;
+    if (!is_watched_ || deadline_ < watch_.expiry())
+        watch();
+}
+
+// A timer that is early looks again at the deadline, which has moved on meanwhile: a busy
+// connection sets it once in a while and not for every read and write.
+void session::watch()
+{
+    is_watched_ = true;
+    watch_.expires_at(deadline_);
+    watch_.async_wait([self = shared_from_this(), number = ++watch_number_](beast::error_code ec) {
+        if (ec || number != self->watch_number_)
+            return;
+        self->is_watched_ = false;
+        if (self->deadline_ <= std::chrono::steady_clock::now())
+            self->socket_.close(ec);
+        else if (self->deadline_ != never)
+            self->watch();
     });
 }
 
 void session::end_soon()
 {
     if (is_idle_)
-        arm_idle_timer(drain_moment);
+        allow(drain_moment);
 }
 
 void session::cut()
 {
     beast::error_code ignored;
-    stream_.socket().close(ignored);
-    idle_timer_.cancel();
+    socket_.close(ignored);
+    watch_.cancel();
 }
 
 // Waits until the first byte of a request is there. False when none came.
@@ -141,15 +166,13 @@ asio::awaitable<bool> session::wait_for_request()
     if (buffer_.size() > 0)
         co_return true;
     auto const& settings = dispatcher_.application().settings;
-    ++idle_wait_;
     is_idle_ = true;
-    arm_idle_timer(is_draining() ? std::chrono::seconds(drain_moment)
-                                 : std::chrono::seconds(settings.idle_connection_seconds));
+    allow(is_draining() ? std::chrono::seconds(drain_moment)
+                        : std::chrono::seconds(settings.idle_connection_seconds));
     beast::error_code ec;
-    co_await stream_.socket().async_wait(asio::ip::tcp::socket::wait_read,
-                                         asio::redirect_error(asio::use_awaitable, ec));
+    co_await socket_.async_wait(asio::ip::tcp::socket::wait_read,
+                                asio::redirect_error(asio::use_awaitable, ec));
     is_idle_ = false;
-    idle_timer_.cancel();
     co_return !ec;
 }
 
@@ -160,8 +183,8 @@ asio::awaitable<std::optional<reply>> session::read_head_of(exchange& x, parser&
     auto const seconds = dispatcher_.application().settings.request_read_seconds;
     incoming.header_limit(header_bytes_max);
     incoming.body_limit(boost::none); // set once the route is known
-    stream_.expires_after(std::chrono::seconds(seconds));
-    co_await bhttp::async_read_header(stream_, buffer_, incoming,
+    allow(std::chrono::seconds(seconds));
+    co_await bhttp::async_read_header(socket_, buffer_, incoming,
                                       asio::redirect_error(asio::use_awaitable, ec));
     x.began = std::chrono::steady_clock::now();
     if (ec)
@@ -190,13 +213,13 @@ asio::awaitable<std::optional<reply>> session::read_body_of(exchange& x, parser&
     auto const seconds =
         std::chrono::seconds(dispatcher_.application().settings.request_read_seconds);
     incoming.body_limit(x.matched->body_max);
-    stream_.expires_after(is_large ? std::max(seconds, large_body_time) : seconds);
+    allow(is_large ? std::max(seconds, large_body_time) : seconds);
     if (expects_continue(incoming.get())) {
         bhttp::response<bhttp::empty_body> go_on(bhttp::status::continue_, 11);
-        co_await bhttp::async_write(stream_, go_on, asio::redirect_error(asio::use_awaitable, ec));
+        co_await bhttp::async_write(socket_, go_on, asio::redirect_error(asio::use_awaitable, ec));
     }
     if (!ec)
-        co_await bhttp::async_read(stream_, buffer_, incoming,
+        co_await bhttp::async_read(socket_, buffer_, incoming,
                                    asio::redirect_error(asio::use_awaitable, ec));
     co_return ec ? answer_to(ec, x) : std::nullopt;
 }
@@ -215,16 +238,17 @@ asio::awaitable<session::after_answer> session::serve_one()
     bool const is_whole = !ec && incoming.is_done();
     if (!answer) {
         x.request.body = std::move(incoming.get().body());
-        stream_.expires_never(); // the handler has its own deadlines
+        deadline_ = never; // the handler has its own deadlines
         answer = co_await dispatcher_.handle(x);
     }
     dispatcher_.finish(x, *answer);
 
     bool const stays = is_whole && incoming.get().keep_alive() && !is_draining();
-    auto out = to_response(x, std::move(*answer), incoming.get().version() == 10 ? 10 : 11);
-    out.keep_alive(stays);
-    stream_.expires_after(write_time);
-    co_await bhttp::async_write(stream_, out, asio::redirect_error(asio::use_awaitable, ec));
+    auto const out = to_bytes(x, *answer, incoming.get().version(),
+                              stays ? afterwards::keep_alive : afterwards::close);
+    allow(write_time);
+    co_await asio::async_write(socket_, asio::buffer(out),
+                               asio::redirect_error(asio::use_awaitable, ec));
     if (!ec && !is_whole)
         co_await linger(linger_time);
     co_return stays && !ec ? after_answer::keep_alive : after_answer::close;
@@ -235,12 +259,12 @@ asio::awaitable<session::after_answer> session::serve_one()
 asio::awaitable<void> session::linger(std::chrono::steady_clock::duration longest)
 {
     beast::error_code ec;
-    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ec);
-    stream_.expires_after(longest);
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ec);
+    allow(longest);
     std::size_t dropped = 0;
     char scrap[16 * 1024];
     while (!ec && dropped < linger_bytes_max)
-        dropped += co_await stream_.async_read_some(asio::buffer(scrap),
+        dropped += co_await socket_.async_read_some(asio::buffer(scrap),
                                                     asio::redirect_error(asio::use_awaitable, ec));
 }
 
@@ -249,8 +273,8 @@ asio::awaitable<void> session::turn_away()
     beast::error_code ec;
     char beginning[1024];
     // Whoever has asked nothing gets no answer.
-    stream_.expires_after(turn_away_time);
-    co_await stream_.async_read_some(asio::buffer(beginning),
+    allow(turn_away_time);
+    co_await socket_.async_read_some(asio::buffer(beginning),
                                      asio::redirect_error(asio::use_awaitable, ec));
     if (!ec) {
         exchange x;
@@ -260,19 +284,19 @@ asio::awaitable<void> session::turn_away()
                                                      "try again shortly."},
                               x.request);
         dispatcher_.finish(x, answer);
-        auto out = to_response(x, std::move(answer), 11);
-        out.keep_alive(false);
-        co_await bhttp::async_write(stream_, out, asio::redirect_error(asio::use_awaitable, ec));
+        auto const out = to_bytes(x, answer, 11, afterwards::close);
+        co_await asio::async_write(socket_, asio::buffer(out),
+                                   asio::redirect_error(asio::use_awaitable, ec));
     }
     if (!ec)
         co_await linger(turn_away_time);
-    stream_.socket().close(ec);
+    cut();
 }
 
 asio::awaitable<void> session::run()
 {
     beast::error_code ec;
-    stream_.socket().set_option(asio::ip::tcp::no_delay(true), ec);
+    socket_.set_option(asio::ip::tcp::no_delay(true), ec);
     // Not `while (… && co_await …)`: g++ 12 awaits there even when the left side is false.
     for (auto next = after_answer::keep_alive; next == after_answer::keep_alive;) {
         bool const has_request = co_await wait_for_request();
@@ -280,8 +304,8 @@ asio::awaitable<void> session::run()
             break;
         next = co_await serve_one();
     }
-    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ec);
-    stream_.socket().close(ec);
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ec);
+    cut();
 }
 
 } // namespace holdfast::http

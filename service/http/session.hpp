@@ -9,7 +9,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
@@ -41,7 +40,7 @@ public:
     // Closes now, whatever is under way.
     void cut();
 
-    [[nodiscard]] auto executor() { return stream_.get_executor(); }
+    [[nodiscard]] auto executor() { return socket_.get_executor(); }
 
 private:
     enum class after_answer { keep_alive, close };
@@ -53,15 +52,20 @@ private:
     boost::asio::awaitable<std::optional<reply>> read_body_of(exchange&, parser&,
                                                               boost::system::error_code&);
     boost::asio::awaitable<void> linger(std::chrono::steady_clock::duration longest);
-    void arm_idle_timer(std::chrono::steady_clock::duration);
+
+    // What is under way from now on may take this long; then the connection is closed.
+    void allow(std::chrono::steady_clock::duration longest);
+    void watch();
     [[nodiscard]] bool is_draining() const noexcept;
 
-    boost::beast::tcp_stream stream_;
+    boost::asio::ip::tcp::socket socket_;
     boost::beast::flat_buffer buffer_;
-    boost::asio::steady_timer idle_timer_;
+    boost::asio::steady_timer watch_;
+    std::chrono::steady_clock::time_point deadline_;
+    bool is_watched_ = false;
+    std::uint64_t watch_number_ = 0; // tells an old timer's call from the present one's
     dispatcher& dispatcher_;
     bool is_idle_ = false;
-    std::uint64_t idle_wait_ = 0; // tells an old timer's call from the present one's
 };
 
 } // namespace holdfast::http
