@@ -104,15 +104,22 @@ void check_durability(server_state const& s, report& r)
         r.good("synchronous_commit is " + s.synchronous_commit);
 }
 
+// Of the workers, of the lanes, and the one that looks out.
+int sessions_in_all(config const& settings)
+{
+    return settings.database_sessions + settings.lanes * settings.sessions_per_lane + 1;
+}
+
 void check_server(config const& settings, server_state const& s, report& r)
 {
-    if (s.max_connections < settings.database_sessions + 5)
+    auto const wanted = sessions_in_all(settings);
+    if (s.max_connections < wanted + 5)
         r.bad(fmt::format("the server takes {} connections, the service wants {}",
-                          s.max_connections, settings.database_sessions),
+                          s.max_connections, wanted),
               "lower --database-sessions, or raise max_connections and restart the server");
     else
-        r.good(fmt::format("{} of the server's {} connections are used", settings.database_sessions,
-                           s.max_connections));
+        r.good(
+            fmt::format("{} of the server's {} connections are used", wanted, s.max_connections));
     if (s.is_standby)
         r.bad("the server is a standby and takes no writes",
               "point HOLDFAST_DATABASE_URL at the primary");

@@ -104,9 +104,16 @@ public:
         keep_rules();
         if (candidates_.empty())
             return false;
+        taken_ = entries();
+        // Levels are locked from the taking on, so what can be written before it is. When it then
+        // falls short, that is rolled back and tried again.
+        is_hopeful_ = looks_enough();
+        if (is_hopeful_)
+            insert();
         if (!take())
             return false;
-        insert();
+        if (!is_hopeful_)
+            insert();
         write();
         return true;
     }
@@ -312,6 +319,7 @@ private:
         std::size_t line = 0;
         units_wanted wanted;
         std::string_view strategy;
+        units available = 0; // as the look saw it
     };
 
     // By level, and first come first served on each.
@@ -324,7 +332,8 @@ private:
                 all.push_back({&c,
                                n,
                                {c.made.lines[n].at, c.made.lines[n].quantity},
-                               strategy_of(views_[c.place].prospects[n])});
+                               strategy_of(views_[c.place].prospects[n]),
+                               views_[c.place].prospects[n].available});
         }
         std::ranges::stable_sort(all, {}, [](entry const& e) { return std::tie(e.wanted.at); });
         return all;
@@ -336,11 +345,23 @@ private:
                                                           : settings_.default_strategy;
     }
 
+    // Whether everything fits if nobody else comes in between.
+    bool looks_enough() const
+    {
+        units sum = 0;
+        for (std::size_t n = 0; n < taken_.size(); ++n) {
+            bool const is_next = n == 0 || taken_[n - 1].wanted.at != taken_[n].wanted.at;
+            sum = (is_next ? 0 : sum) + taken_[n].wanted.quantity;
+            if (sum > taken_[n].available)
+                return false;
+        }
+        return true;
+    }
+
     // Takes runs of neighbouring entries of one strategy together, so that levels are locked in
     // order whatever their strategies are.
     bool take()
     {
-        taken_ = entries();
         for (std::size_t first = 0, last = 0; first < taken_.size(); first = last) {
             auto const name = taken_[first].strategy;
             std::vector<units_wanted> run;
@@ -356,14 +377,16 @@ private:
         return drop_short();
     }
 
-    // A list of several lines may have got some of them: only a rollback brings those back.
+    // A list of several lines may have got some of them, and reservations may be written already:
+    // only a rollback brings those back.
     bool drop_short()
     {
         auto const is_short = [](candidate const& c) { return c.is_short; };
-        bool const is_torn = std::ranges::any_of(
-            candidates_, [&](candidate const& c) { return c.is_short && c.made.lines.size() > 1; });
+        bool const is_torn = std::ranges::any_of(candidates_, [&](candidate const& c) {
+            return c.is_short && (is_hopeful_ || c.made.lines.size() > 1);
+        });
         if (is_torn && !is_alone()) {
-            set_lists_aside();
+            start_over();
             return false;
         }
         refusals refused;
@@ -377,7 +400,7 @@ private:
 
     // Nothing has happened: the single lines are tried again together, unless they are short by
     // themselves, and the lists alone.
-    void set_lists_aside()
+    void start_over()
     {
         answers_.assign(cmds_.size(), std::nullopt);
         for (auto const& c : candidates_)
@@ -426,6 +449,7 @@ private:
     std::set<std::pair<std::int64_t, std::string_view>> asked_; // keys in this batch
     std::vector<candidate> candidates_;
     std::vector<entry> taken_;
+    bool is_hopeful_ = false; // reservations are written before their units are taken
     std::optional<db::reservations::found> superseded_;
     std::vector<movement> released_;
     std::vector<std::string> customers_with_due_holds_;
