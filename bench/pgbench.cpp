@@ -98,7 +98,7 @@ std::vector<std::string> arguments_of(stage& on, trial_database const& base,
             fmt::format("--jobs={}", threads),
             fmt::format("--time={}", whole_duration(plan.timing).count()),
             fmt::format("--define=items={}", plan.items),
-            std::string("--file=") + HOLDFAST_SOURCE_DIR "/bench/pgbench/reserve.sql",
+            "--file=" HOLDFAST_SOURCE_DIR "/bench/pgbench/reserve.sql",
             base.connection()};
 }
 
