@@ -271,8 +271,8 @@ bool may_include(std::string const& from, std::string const& to)
 findings broken_arrows(source const& file)
 {
     auto const layer = layer_of(file.path);
-    // Tests and tools stand outside.
-    if (!is_cpp(file) || is_any_of(layer, {"tests", "tools"}))
+    // Tests, the benchmark and tools stand outside.
+    if (!is_cpp(file) || is_any_of(layer, {"tests", "bench", "tools"}))
         return {};
     findings found;
     for (auto const& each : inclusions_of(file))
@@ -296,9 +296,10 @@ findings strange_libraries(source const& file)
         {"hiredis", {"redis", "tests"}},
         {"boost/beast", {"service/http", "service/cli"}},
         {"boost/asio", {"service", "service/http", "service/workers", "service/cli", "tests"}},
-        {"nlohmann/", {"service", "service/http", "service/workers", "service/cli", "tests"}},
+        {"nlohmann/",
+         {"service", "service/http", "service/workers", "service/cli", "bench", "tests"}},
         {"spdlog", {"service"}},
-        {"CLI/", {"program"}},
+        {"CLI/", {"program", "bench"}},
         {"toml", {"service"}},
         {"prometheus/", {"service"}},
         {"doctest/", {"tests"}},
@@ -378,7 +379,7 @@ TEST_CASE("the source tree is there to be looked at")
     for (auto const& file : all_files())
         ++count[layer_of(file.path)];
     for (auto const* layer : {"stock", "db", "strategies", "service", "service/http", "service/cli",
-                              "program", "tests", "tools", "schema"}) {
+                              "program", "bench", "tests", "tools", "schema"}) {
         CAPTURE(layer);
         CHECK(count[layer] >= 1);
     }
@@ -506,6 +507,8 @@ TEST_CASE("an arrow that points up is seen wherever it starts")
              {"service/a.cpp", "service/serve.hpp", false},
              {"service/http/a.cpp", "service/keeper.hpp", false},
              {"tests/a.cpp", "service/http/b.hpp", true},
+             {"bench/a.cpp", "service/cli/b.hpp", true},
+             {"service/a.cpp", "bench/b.hpp", false},
          }) {
         CAPTURE(each.from);
         CAPTURE(each.to);

@@ -2,14 +2,11 @@
 #include "tests/support/database.hpp"
 
 #include "db/embedded_cluster.hpp"
+#include "tests/support/caretaker.hpp"
 
-#include <fcntl.h>
 #include <libpq-fe.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -59,53 +56,6 @@ private:
     std::filesystem::path path_;
 };
 
-// A process that outlives this one for a moment: should the tests be killed, it stops their
-// PostgreSQL and removes its directory.
-class caretaker {
-public:
-    caretaker(pid_t postmaster, std::filesystem::path const& directory)
-    {
-        std::string const path = directory;
-        std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-            throw std::system_error(errno, std::generic_category(), "pipe2");
-        if (::fork() == 0) {
-            // A session of its own, so that what kills the tests' process group spares it.
-            ::setsid();
-            ::close(ends[1]);
-            wait_and_clear(ends[0], postmaster, path.c_str());
-        }
-        ::close(ends[0]);
-        end_ = ends[1];
-    }
-    caretaker(caretaker const&) = delete;
-    caretaker& operator=(caretaker const&) = delete;
-
-    // Says that there will be nothing to take care of.
-    ~caretaker()
-    {
-        [[maybe_unused]] auto const sent = ::write(end_, "", 1);
-        ::close(end_);
-    }
-
-private:
-    [[noreturn]] static void wait_and_clear(int end, pid_t postmaster, char const* path)
-    {
-        char byte = 0;
-        if (::read(end, &byte, 1) != 0)
-            ::_exit(0);
-        // The end of the pipe without a word: the tests are gone.
-        ::kill(postmaster, SIGQUIT);
-        for (int looks = 0; looks < 1000 && ::kill(postmaster, 0) == 0; ++looks)
-            ::usleep(10'000);
-        if (!keeps_databases())
-            ::execlp("rm", "rm", "-rf", path, nullptr);
-        ::_exit(127);
-    }
-
-    int end_ = -1;
-};
-
 // The private PostgreSQL, started when the first test asks for a database. Commits do not wait for
 // the disk: tests kill services, not the machine.
 std::string const& cluster_connection_string()
@@ -118,7 +68,10 @@ std::string const& cluster_connection_string()
             {"fsync", "off"}, {"full_page_writes", "off"}, {"max_connections", "200"}};
         return db::embedded_cluster::start(std::move(options));
     }();
-    static caretaker const in_case_of_death(cluster.postmaster_pid(), directory.path());
+    std::vector<std::filesystem::path> leftovers;
+    if (!keeps_databases())
+        leftovers.push_back(directory.path());
+    static caretaker const in_case_of_death(cluster.postmaster_pid(), leftovers);
     return cluster.connection_string();
 }
 

@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the server counts about a trial, and what the trial left in its database.
+
+-- Flushes and bytes of the write-ahead log since the server's statistics began.
+-- name: wal() :one
+SELECT wal_sync, wal_bytes::bigint
+  FROM pg_stat_wal;
+
+-- name: level_table() :one
+SELECT n_tup_upd, n_tup_hot_upd, pg_relation_size(relid)
+  FROM pg_stat_user_tables
+ WHERE relname = 'stock_level';
+
+-- name: taken() :one
+SELECT (SELECT sum(reserved) FROM stock_level)::bigint,
+       (SELECT count(*) FROM reservation WHERE state = 'held'),
+       (SELECT count(*) FROM movement WHERE kind = 'reserved'),
+       (SELECT count(*) FROM outbox_event WHERE type = 'reservation.held');
+
+-- name: visitors(database) :one
+SELECT count(*)
+  FROM pg_stat_activity
+ WHERE datname = :database AND pid <> pg_backend_pid();
+
+-- name: settings(names) :many
+SELECT n.name, current_setting(n.name)
+  FROM unnest(:names::text[]) WITH ORDINALITY AS n(name, place)
+ ORDER BY n.place;
