@@ -30,7 +30,6 @@ struct config {
     int io_threads = 1;
     int database_sessions = 8;
     int lanes = 2;
-    int sessions_per_lane = 1;
     int lane_batch_max = 256;
     int queue_length_max = 4096;
     int queue_wait_ms = 2000;

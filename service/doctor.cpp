@@ -107,7 +107,7 @@ void check_durability(server_state const& s, report& r)
 // Of the workers, of the lanes, and the one that looks out.
 int sessions_in_all(config const& settings)
 {
-    return settings.database_sessions + settings.lanes * settings.sessions_per_lane + 1;
+    return settings.database_sessions + settings.lanes + 1;
 }
 
 void check_server(config const& settings, server_state const& s, report& r)

@@ -59,8 +59,7 @@ lanes::lanes(lane_options options, reservations const& r, worker_pool& aside, me
     for (std::size_t i = 0; i < options_.lanes; ++i)
         lanes_.push_back(std::make_unique<lane>());
     for (auto const& each : lanes_)
-        for (std::size_t i = 0; i < options_.sessions_per_lane; ++i)
-            threads_.emplace_back([this, &lane = *each] { work_through(lane); });
+        threads_.emplace_back([this, &lane = *each] { work_through(lane); });
 }
 
 lanes::~lanes()

@@ -34,7 +34,6 @@ namespace holdfast {
 struct lane_options {
     db::session_options session;
     std::size_t lanes = 2;
-    std::size_t sessions_per_lane = 1;
     std::size_t batch_max = 256;         // commands in one transaction
     std::size_t queue_length_max = 4096; // of each lane
     std::chrono::milliseconds queue_wait_max{2000};

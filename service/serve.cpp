@@ -189,14 +189,12 @@ int serve(serve_options const& options)
                          .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
                          .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
                         counted);
-    lanes reserving_lanes(
-        {.session = base.session(),
-         .lanes = static_cast<std::size_t>(settings.lanes),
-         .sessions_per_lane = static_cast<std::size_t>(settings.sessions_per_lane),
-         .batch_max = static_cast<std::size_t>(settings.lane_batch_max),
-         .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
-         .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
-        reserving, workers, counted);
+    lanes reserving_lanes({.session = base.session(),
+                           .lanes = static_cast<std::size_t>(settings.lanes),
+                           .batch_max = static_cast<std::size_t>(settings.lane_batch_max),
+                           .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
+                           .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
+                          reserving, workers, counted);
     authenticator keys;
     lookout const watch(base.session(), keys);
     auditor audits;

@@ -79,11 +79,8 @@ setting const all[] = {
      "Database sessions besides those of the lanes and the one that watches; more only help while "
      "the server has idle processors, and all must fit its `max_connections`."},
     {"lanes", number{&config::lanes, 1, 64}, service,
-     "Lanes. Whatever concerns one SKU goes through one lane, which does what has queued in one "
+     "Lanes, each with a database session of its own. Whatever concerns one SKU goes through one lane, which does what has queued in one "
      "transaction."},
-    {"sessions_per_lane", number{&config::sessions_per_lane, 1, 8}, service,
-     "Database sessions of each lane. With two, one batch is looked up and written down while "
-     "another one commits."},
     {"lane_batch_max", number{&config::lane_batch_max, 1, 1000}, service,
      "Commands one lane does in one transaction at most; 1 means a transaction for each."},
     {"queue_length_max", number{&config::queue_length_max, 16, 1'000'000}, service,
