@@ -15,7 +15,8 @@ SELECT n_tup_upd, n_tup_hot_upd, pg_relation_size(relid)
 SELECT (SELECT sum(reserved) FROM stock_level)::bigint,
        (SELECT count(*) FROM reservation WHERE state = 'held'),
        (SELECT count(*) FROM movement WHERE kind = 'reserved'),
-       (SELECT count(*) FROM outbox_event WHERE type = 'reservation.held');
+       ((SELECT sum(last_version - first_version + 1) FROM outbox)
+        - (SELECT count(*) FROM movement WHERE kind <> 'reserved'))::bigint;
 
 -- name: visitors(database) :one
 SELECT count(*)
