@@ -282,8 +282,8 @@ SELECT id
 -- name: count_open(sku, count_max) :one
 SELECT (SELECT count(*)
           FROM (SELECT
-                  FROM reservation
-                 WHERE :sku::text IS NULL AND state = 'held' AND expires_at > now()
+                  FROM reservation_line
+                 WHERE :sku::text IS NULL AND held_until > now()
                  LIMIT :count_max::bigint) AS in_all)
      + (SELECT count(*)
           FROM (SELECT
@@ -291,13 +291,13 @@ SELECT (SELECT count(*)
                  WHERE sku = :sku AND held_until > now()
                  LIMIT :count_max::bigint) AS on_sku);
 
--- Open holds are few beside all that ever was: they have indices of their own, which no settled
--- reservation stands in.
+-- Open holds are few beside all that ever was: their lines have an index of their own, which no
+-- settled line stands in.
 -- name: list_open(sku, before, row_count) :many
 WITH open AS MATERIALIZED (
-    SELECT id
-      FROM reservation
-     WHERE :sku::text IS NULL AND state = 'held' AND expires_at > now()
+    SELECT reservation_id AS id
+      FROM reservation_line
+     WHERE :sku::text IS NULL AND held_until > now()
      UNION
     SELECT reservation_id
       FROM reservation_line

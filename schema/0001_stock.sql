@@ -130,8 +130,8 @@ $$;
 CREATE TRIGGER movement_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON movement
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- What others must learn of, written with the change itself: the movements of one level that one
--- transaction made. What each of them says stands in the ledger.
+-- What others must learn of, written with the change itself: movements of one level that one
+-- transaction made together. What each of them says stands in the ledger.
 CREATE TABLE outbox (
     id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     sku           text COLLATE "C" NOT NULL,

@@ -150,21 +150,23 @@ void lanes::work_through(lane& from)
 void lanes::do_batch(db::link& link, std::span<waiting*> batch)
 {
     auto const now = clock::now();
-    metrics_.queue_waited(now - batch.front()->queued_at);
     std::vector<waiting*> late, settling, reserving;
-    for (auto* w : batch)
+    for (auto* w : batch) {
+        metrics_.queue_waited(now - w->queued_at);
         if (now - w->queued_at > options_.queue_wait_max)
             late.push_back(w);
         else if (std::holds_alternative<settle_command const*>(w->command))
             settling.push_back(w);
         else
             reserving.push_back(w);
+    }
     for (auto* w : late) {
         metrics_.queue_rejected();
         w->fault = std::make_exception_ptr(overloaded());
     }
     answer(late);
-    metrics_.lane_batch(settling.size() + reserving.size());
+    if (late.size() < batch.size())
+        metrics_.lane_batch(batch.size() - late.size());
     auto const deadline = now + options_.queue_wait_max;
     // Units that come back first may be taken by those who want some.
     run_or_split<waiting>(settling, deadline, [&](auto each) { settle(link, each); });

@@ -149,6 +149,8 @@ private:
         std::vector<std::string> customers_with_due_holds;
     };
 
+    void go_rounds(db::link&, std::span<reserve_command const* const>, company,
+                   std::span<reserve_answer>) const;
     [[nodiscard]] attempted try_reserve(db::link&, std::span<reserve_command const* const>,
                                         company) const;
     [[nodiscard]] std::vector<bool> reclaim_for(db::link&, std::span<reserve_command const* const>,

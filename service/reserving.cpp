@@ -107,7 +107,7 @@ public:
         taken_ = entries();
         // Levels are locked from the taking on, so what can be written before it is. When it then
         // falls short, that is rolled back and tried again.
-        is_hopeful_ = looks_enough();
+        is_hopeful_ = !is_alone() && looks_enough();
         if (is_hopeful_)
             insert();
         if (!take())
@@ -461,6 +461,21 @@ private:
 std::vector<reserve_answer> reservations::reserve(db::link& link, commands cmds, company how) const
 {
     std::vector<reserve_answer> answers(cmds.size());
+    try {
+        go_rounds(link, cmds, how, answers);
+    } catch (std::exception const&) {
+        bool const is_any_done =
+            std::ranges::any_of(answers, [](reserve_answer const& a) { return a && *a; });
+        if (!is_any_done)
+            throw;
+        // What is committed has its answer; the others meet the fault again when they are alone.
+    }
+    return answers;
+}
+
+void reservations::go_rounds(db::link& link, commands cmds, company how,
+                             std::span<reserve_answer> answers) const
+{
     std::vector<std::size_t> pending(cmds.size());
     std::iota(pending.begin(), pending.end(), std::size_t{0});
     for (int round = 0; round < rounds_max && !pending.empty(); ++round) {
@@ -468,6 +483,9 @@ std::vector<reserve_answer> reservations::reserve(db::link& link, commands cmds,
         for (auto const i : pending)
             tried.push_back(cmds[i]);
         auto given = try_reserve(link, tried, how);
+        for (std::size_t n = 0; n < pending.size(); ++n)
+            if (given.answers[n] && *given.answers[n])
+                answers[pending[n]] = given.answers[n]; // committed, whatever comes next
         auto const may_retry = reclaim_for(link, tried, given);
         std::vector<std::size_t> left;
         for (std::size_t n = 0; n < pending.size(); ++n) {
@@ -478,7 +496,6 @@ std::vector<reserve_answer> reservations::reserve(db::link& link, commands cmds,
         }
         pending = std::move(left);
     }
-    return answers;
 }
 
 result<outcome<reservation>> reservations::reserve(db::link& link, reserve_command const& cmd) const

@@ -79,13 +79,13 @@ setting const all[] = {
      "Database sessions besides those of the lanes and the one that watches; more only help while "
      "the server has idle processors, and all must fit its `max_connections`."},
     {"lanes", number{&config::lanes, 1, 64}, service,
-     "Lanes, each with a database session of its own. Whatever concerns one SKU goes through one lane, which does what has queued in one "
-     "transaction."},
+     "Lanes, each with a database session of its own. Whatever concerns one SKU goes through one "
+     "lane, which does what has queued in one transaction."},
     {"lane_batch_max", number{&config::lane_batch_max, 1, 1000}, service,
      "Commands one lane does in one transaction at most; 1 means a transaction for each."},
     {"queue_length_max", number{&config::queue_length_max, 16, 1'000'000}, service,
-     "Requests that may wait for a database session; one more is answered 503 `overloaded` at "
-     "once."},
+     "Requests that may wait before each lane, and before the other sessions; one more is answered "
+     "503 `overloaded` at once."},
     {"queue_wait_ms", number{&config::queue_wait_ms, 10, 60'000}, service,
      "Longest wait for a database session, after which a request is answered 503 `overloaded`."},
     {"statement_timeout_ms", number{&config::statement_timeout_ms, 100, 600'000}, database,

@@ -114,14 +114,11 @@ void move_confirmed(ledger& book, reservation const& r, holding held, attributio
     }
 }
 
-refusal expired(db::transaction& tx, reservation const& r)
+refusal expired(std::vector<shortfall> items = {})
 {
-    std::vector<line_request> wanted;
-    for (auto const& line : r.lines)
-        wanted.push_back({line.at, line.quantity});
     return {.code = errc::reservation_expired,
             .detail = "The hold has expired; its units are free for others.",
-            .items = availability_of(tx, wanted)};
+            .items = std::move(items)};
 }
 
 // Commands for reservations that are there, in one transaction. They are carried out one after the
@@ -156,7 +153,7 @@ public:
         if (r.state == reservation_state::expired || found->is_due) {
             if (cmd.if_expired == if_expired::reserve_again)
                 return std::nullopt;
-            return expired(tx_, r);
+            return expired();
         }
         auto chosen = r;
         HOLDFAST_TRY_VOID(choose_confirmed(chosen, cmd));
@@ -194,10 +191,19 @@ public:
         if (r.state == reservation_state::released)
             return already_released();
         if (r.state == reservation_state::expired || found->is_due)
-            return expired(tx_, r);
+            return expired();
         r.expires_at = locked_.now + cmd.ttl;
         extended_[r.id] = cmd.ttl;
         return r;
+    }
+
+    // Tells those who came too late for the hold `id` what there is now. Call it after write().
+    [[nodiscard]] std::vector<shortfall> what_is_left_of(uuid const& id)
+    {
+        std::vector<line_request> wanted;
+        for (auto const& line : find(id)->reservation.lines)
+            wanted.push_back({line.at, line.quantity});
+        return availability_of(tx_, wanted);
     }
 
     void write()
@@ -264,9 +270,7 @@ result<void> take_again(db::transaction& tx, ledger& book, reservation const& r,
         put_back(book, r, movement_kind::expired, {.actor = "holdfast"});
     for (auto const& line : lines)
         if (!book.has(line.at) || book.level(line.at).available() < line.quantity)
-            return refusal{.code = errc::reservation_expired,
-                           .detail = "The hold has expired; its units are free for others.",
-                           .items = availability_of(tx, lines)};
+            return expired(availability_of(tx, lines));
     for (auto const& line : lines)
         book.move(line.at, {.kind = movement_kind::reserved,
                             .reserved_delta = line.quantity,
@@ -412,6 +416,9 @@ std::vector<settle_answer> reservations::settle(db::link& link,
             given.push_back(
                 std::visit([&](auto const& each) { return work.carry_out(each); }, *cmd));
         work.write();
+        for (std::size_t i = 0; i < given.size(); ++i)
+            if (given[i] && !*given[i] && given[i]->error().code == errc::reservation_expired)
+                given[i] = expired(work.what_is_left_of(ids[i]));
         return result<std::vector<settle_answer>>(std::move(given));
     });
     return std::move(answers).value();

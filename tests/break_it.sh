@@ -54,10 +54,15 @@ guard 'row_lock locks before it looks' strategies/row_lock.sql \
 contract_tests row_lock whoever meets a rival in mid-sale*
 fault_tests - A1:*'
 
+guard 'batched takes everything or looks at each' strategies/batched.sql \
+    'bool_and(l.on_hand - l.reserved >= w.quantity) AS all_fit' 'true AS all_fit' \
+    'contract_tests batched one level named several times*
+contract_tests batched whoever meets a rival on several levels*'
+
 guard 'what is released comes back once' service/settling.cpp \
-    '    if (r.state != reservation_state::held)
-        return r;
-    book.lock(keys_of(r));' '    book.lock(keys_of(r));' \
+    '        if (r.state != reservation_state::held)
+            return r;
+        put_back(' '        put_back(' \
     'fault_tests - C2:*
 fault_tests - C4:*
 scenario_tests - a released hold stays released'
@@ -70,9 +75,9 @@ guard 'a request sent again is looked up first' service/reserving.cpp \
 http_tests - a request sent again is answered again*'
 
 guard 'a hold that has lapsed cannot be paid for' service/settling.cpp \
-    'reservation_state::expired || found->is_due;
-    if (is_expired && cmd' 'reservation_state::expired;
-    if (is_expired && cmd' \
+    'reservation_state::expired || found->is_due) {
+            if (cmd' 'reservation_state::expired) {
+            if (cmd' \
     'scenario_tests - a hold that has run out is nobody*
 fault_tests - E1:*'
 

@@ -47,6 +47,14 @@ public:
         session_.run("SELECT FROM reservation WHERE id = $1::uuid FOR UPDATE", {id.str()});
     }
 
+    // Takes every unit, without a word to the ledger.
+    void sell_out(level_key const& at)
+    {
+        session_.run("UPDATE stock_level SET reserved = on_hand, version = version + 1"
+                     " WHERE sku = $1 AND location = $2",
+                     {at.sku.str(), at.location.str()});
+    }
+
     // Ends a hold's time at this very moment.
     void let_run_out(uuid const& id)
     {
@@ -135,6 +143,48 @@ TEST_CASE("a confirmation that began in time and a new order do not both get a c
         CHECK(bench.row(at) == stock_level{9, 0, 3});
         CHECK(bench.audit_findings() == "");
     }
+}
+
+TEST_CASE("an order whose units go to a rival after its look is refused, and nothing of it is kept")
+{
+    migrated_database const place;
+    for (auto const& mode : modes_under_test())
+        for (std::size_t const orders : {1, 3}) {
+            CAPTURE(mode);
+            CAPTURE(orders);
+            workbench bench(place, {.strategy = mode});
+            auto const at = bench.item(10);
+            std::vector<reserve_command> commands(orders);
+            for (auto& c : commands) {
+                c.key = new_key();
+                c.actor = "till";
+                c.lines = {{at, 2}};
+            }
+            row_holder rival(place);
+            rival.take_level(at);
+
+            auto answers = at_the_same_time([&] {
+                auto link = patient_link(place);
+                if (orders == 1)
+                    return word_of(bench.reservations.reserve(link, commands[0]));
+                std::vector<reserve_command const*> asked;
+                for (auto const& c : commands)
+                    asked.push_back(&c);
+                std::string words;
+                for (auto const& answer : bench.reservations.reserve(link, asked))
+                    words += answer ? word_of(*answer) + ' ' : "alone ";
+                return words;
+            });
+            CHECK(rival.is_waited_for(bench.sql));
+            rival.sell_out(at);
+            rival.let_go();
+
+            CHECK(answers.get() ==
+                  (orders == 1 ? "insufficient_stock"
+                               : "insufficient_stock insufficient_stock insufficient_stock "));
+            CHECK(bench.sql.value("SELECT count(*) FROM reservation_line WHERE sku = $1",
+                                  {at.sku.str()}) == "0");
+        }
 }
 
 TEST_CASE("a limit that is lowered while an order is under way is no fault in the books")
