@@ -402,7 +402,6 @@ private:
     // themselves, and the lists alone.
     void start_over()
     {
-        answers_.assign(cmds_.size(), std::nullopt);
         for (auto const& c : candidates_)
             if (c.made.lines.size() == 1)
                 answers_[c.place] = refusal{.code = errc::insufficient_stock};
