@@ -7,6 +7,7 @@ SELECT l.sku, l.location, l.on_hand, l.reserved, l.version
   FROM stock_level l
  WHERE (l.sku, l.location) IN (SELECT w.sku, w.location
                                  FROM unnest(:skus::text[], :locations::text[]) AS w(sku, location))
+   AND l.sku = ANY (:skus::text[])
  ORDER BY l.sku, l.location
    FOR UPDATE OF l;
 
@@ -20,7 +21,7 @@ UPDATE stock_level l
   FROM unnest(:skus::text[], :locations::text[], :on_hands::bigint[], :reserveds::bigint[],
               :versions::bigint[], :may_be_short::boolean[])
        AS n(sku, location, on_hand, reserved, version, may_be_short)
- WHERE l.sku = n.sku AND l.location = n.location;
+ WHERE l.sku = n.sku AND l.location = n.location AND l.sku = ANY (:skus::text[]);
 
 -- name: create(skus, locations) :exec
 INSERT INTO stock_level (sku, location)
@@ -38,7 +39,10 @@ SELECT w.sku,
                   WHERE h.sku = w.sku AND h.location = w.location
                     AND h.held_until <= now()), 0)::bigint
   FROM unnest(:skus::text[], :locations::text[]) WITH ORDINALITY AS w(sku, location, place)
-  LEFT JOIN stock_level l ON l.sku = w.sku AND l.location = w.location
+  LEFT JOIN LATERAL (SELECT s.on_hand, s.reserved
+                       FROM stock_level s
+                      WHERE s.sku = w.sku AND s.location = w.location
+                      LIMIT 1) AS l ON true
  ORDER BY w.place;
 
 -- name: of_items(skus) :many

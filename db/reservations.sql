@@ -16,7 +16,8 @@ WITH asked AS MATERIALIZED (
 SELECT asked.is_mine,
        earlier.id,
        earlier.fingerprint,
-       other.key IS NOT NULL,
+       EXISTS (SELECT FROM idempotency_key k
+                WHERE k.api_key_id = asked.api_key_id AND k.key = asked.key LIMIT 1),
        i.sku IS NOT NULL,
        COALESCE(i.on_sale AND COALESCE(i.sale_starts_at <= now(), true)
                           AND COALESCE(i.sale_ends_at > now(), true), false),
@@ -25,18 +26,25 @@ SELECT asked.is_mine,
        COALESCE(l.on_hand - l.reserved, 0),
        now()
   FROM asked
-  LEFT JOIN item i ON i.sku = asked.sku
-  LEFT JOIN stock_level l ON l.sku = asked.sku AND l.location = asked.location
-  LEFT JOIN reservation earlier ON earlier.api_key_id = asked.api_key_id
-                               AND earlier.idempotency_key = asked.key
-  LEFT JOIN idempotency_key other ON other.api_key_id = asked.api_key_id AND other.key = asked.key
+  LEFT JOIN LATERAL (SELECT * FROM item WHERE item.sku = asked.sku LIMIT 1) AS i ON true
+  LEFT JOIN LATERAL (SELECT s.on_hand, s.reserved
+                       FROM stock_level s
+                      WHERE s.sku = asked.sku AND s.location = asked.location
+                      LIMIT 1) AS l ON true
+  LEFT JOIN LATERAL (SELECT r.id, r.fingerprint
+                       FROM reservation r
+                      WHERE r.api_key_id = asked.api_key_id AND r.idempotency_key = asked.key
+                      LIMIT 1) AS earlier ON true
  ORDER BY asked.place;
 
 -- Which of these keys have made a reservation, by their place.
 -- name: find_keys(api_key_ids, keys) :many
 SELECT w.place - 1, r.id, r.fingerprint
   FROM unnest(:api_key_ids::bigint[], :keys::text[]) WITH ORDINALITY AS w(api_key_id, key, place)
-  JOIN reservation r ON r.api_key_id = w.api_key_id AND r.idempotency_key = w.key;
+ CROSS JOIN LATERAL (SELECT made.id, made.fingerprint
+                       FROM reservation made
+                      WHERE made.api_key_id = w.api_key_id AND made.idempotency_key = w.key
+                      LIMIT 1) AS r;
 
 -- name: insert(ids, api_key_ids, keys, fingerprints, customers, refs, metadatas, ttls, supersedes,
 --     are_confirmed, line_ids, skus, locations, quantities, line_ttls, lines_confirmed) :exec
@@ -87,13 +95,14 @@ WITH settled AS (
     UPDATE reservation r
        SET state = n.state, settled_at = now()
       FROM unnest(:ids::uuid[], :states::reservation_state[]) AS n(id, state)
-     WHERE r.id = n.id
+     WHERE r.id = n.id AND r.id = ANY (:ids::uuid[])
 )
 UPDATE reservation_line l
    SET confirmed = n.confirmed, held_until = NULL
   FROM unnest(:line_ids::uuid[], :skus::text[], :locations::text[], :confirmed::bigint[])
        AS n(id, sku, location, confirmed)
- WHERE l.reservation_id = n.id AND l.sku = n.sku AND l.location = n.location;
+ WHERE l.reservation_id = n.id AND l.sku = n.sku AND l.location = n.location
+   AND l.reservation_id = ANY (:ids::uuid[]);
 
 -- name: close(ids, state, superseded_by) :one
 WITH settled AS (
@@ -115,13 +124,13 @@ WITH extended AS (
     UPDATE reservation r
        SET expires_at = now() + n.ttl * interval '1 second'
       FROM unnest(:ids::uuid[], :ttls::bigint[]) AS n(id, ttl)
-     WHERE r.id = n.id
+     WHERE r.id = n.id AND r.id = ANY (:ids::uuid[])
     RETURNING r.id, r.expires_at
 )
 UPDATE reservation_line l
    SET held_until = extended.expires_at
   FROM extended
- WHERE l.reservation_id = extended.id;
+ WHERE l.reservation_id = extended.id AND l.reservation_id = ANY (:ids::uuid[]);
 
 -- name: give_back(id, skus, locations, quantities, is_restocked) :exec
 UPDATE reservation_line l
@@ -137,12 +146,16 @@ UPDATE reservation_line l
 SELECT r.id
   FROM reservation r
  WHERE r.state = 'held' AND r.expires_at <= now()
-   AND r.id IN (SELECT l.reservation_id
-                  FROM unnest(:skus::text[], :locations::text[]) AS w(sku, location)
-                  JOIN reservation_line l ON l.sku = w.sku AND l.location = w.location
-                 WHERE l.held_until <= now()
-                 ORDER BY l.held_until
-                 LIMIT :holds_max::bigint)
+   AND r.id = ANY (ARRAY(SELECT due.reservation_id
+                           FROM unnest(:skus::text[], :locations::text[]) AS w(sku, location)
+                          CROSS JOIN LATERAL (SELECT l.reservation_id, l.held_until
+                                                FROM reservation_line l
+                                               WHERE l.sku = w.sku AND l.location = w.location
+                                                 AND l.held_until <= now()
+                                               ORDER BY l.held_until
+                                               LIMIT :holds_max::bigint) AS due
+                          ORDER BY due.held_until
+                          LIMIT :holds_max::bigint))
  ORDER BY r.id
    FOR UPDATE OF r;
 

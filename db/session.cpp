@@ -85,6 +85,7 @@ std::string setup_sql(session_options const& options)
            // A plan made while a table is small stays until it is analysed again, which may be many
            // sales later: every statement goes by an index from the first row on.
            "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+           "SET enable_material = off;"
            "SET jit = off;"
            "SET statement_timeout = " +
            ms(options.statement_timeout) +
@@ -229,12 +230,12 @@ struct session::impl {
         for (auto const& m : messages)
             send(m);
         PQpipelineSync(c);
-        result_ptr last(nullptr, &PQclear);
+        result_ptr newest(nullptr, &PQclear);
         std::optional<error> fault;
         for (auto const& m : messages) {
-            last.reset(PQgetResult(c));
-            if (!fault && !is_success(last.get()))
-                fault = to_error(last.get(), m.name);
+            newest.reset(PQgetResult(c));
+            if (!fault && !is_success(newest.get()))
+                fault = to_error(newest.get(), m.name);
             read_to_end();
         }
         read_to_end(); // the answer to the sync
@@ -242,7 +243,7 @@ struct session::impl {
             fault = to_error("", messages.back().name);
         if (fault)
             throw *std::move(fault);
-        return last;
+        return newest;
     }
 
     void send(message const& m)

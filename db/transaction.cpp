@@ -36,7 +36,7 @@ void transaction::allow(std::chrono::milliseconds longest)
 void transaction::read_whole_tables()
 {
     session_.execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;"
-                     "SET LOCAL enable_mergejoin = on",
+                     "SET LOCAL enable_mergejoin = on; SET LOCAL enable_material = on",
                      "read_whole_tables");
 }
 

@@ -13,6 +13,7 @@ WITH wanted AS MATERIALIZED (
     SELECT l.sku, l.location, l.on_hand, l.reserved, l.version
       FROM stock_level l
      WHERE (l.sku, l.location) IN (SELECT w.sku, w.location FROM wanted w)
+       AND l.sku = ANY (:skus::text[])
      ORDER BY l.sku, l.location
        FOR UPDATE OF l
 ), verdict AS MATERIALIZED (
@@ -26,7 +27,7 @@ WITH wanted AS MATERIALIZED (
            version  = l.version + w.entries
       FROM wanted w
      WHERE (SELECT all_fit FROM verdict)
-       AND l.sku = w.sku AND l.location = w.location
+       AND l.sku = w.sku AND l.location = w.location AND l.sku = ANY (:skus::text[])
 )
 SELECT l.sku, l.location, l.on_hand, l.reserved, l.version, (SELECT all_fit FROM verdict)
   FROM locked l;
@@ -47,4 +48,4 @@ UPDATE stock_level l
        version  = l.version + n.entries
   FROM unnest(:skus::text[], :locations::text[], :quantities::bigint[], :entries::bigint[])
        AS n(sku, location, quantity, entries)
- WHERE l.sku = n.sku AND l.location = n.location;
+ WHERE l.sku = n.sku AND l.location = n.location AND l.sku = ANY (:skus::text[]);

@@ -6,6 +6,7 @@ SELECT l.sku, l.location, l.on_hand, l.reserved, l.version
   FROM stock_level l
  WHERE (l.sku, l.location) IN (SELECT w.sku, w.location
                                  FROM unnest(:skus::text[], :locations::text[]) AS w(sku, location))
+   AND l.sku = ANY (:skus::text[])
  ORDER BY l.sku, l.location
    FOR UPDATE OF l;
 
@@ -15,4 +16,4 @@ UPDATE stock_level l
        version  = l.version + n.entries
   FROM unnest(:skus::text[], :locations::text[], :quantities::bigint[], :entries::bigint[])
        AS n(sku, location, quantity, entries)
- WHERE l.sku = n.sku AND l.location = n.location;
+ WHERE l.sku = n.sku AND l.location = n.location AND l.sku = ANY (:skus::text[]);
