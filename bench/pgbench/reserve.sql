@@ -33,8 +33,8 @@ WITH level AS (
       FROM made
      CROSS JOIN level
 ), told AS (
-    INSERT INTO outbox_event (type, sku, location, version)
-    SELECT 'reservation.held', level.sku, level.location, level.version
+    INSERT INTO outbox (sku, location, first_version, last_version)
+    SELECT level.sku, level.location, level.version, level.version
       FROM level
 )
 SELECT made.id, made.created_at, made.expires_at
