@@ -32,7 +32,7 @@ struct taken_figures {
     std::int64_t units = 0;
     std::int64_t reservations = 0;
     std::int64_t movements = 0;
-    std::int64_t events = 0;
+    std::int64_t told = 0; // movements that the outbox speaks of
 };
 
 [[nodiscard]] wal_figures read_wal(stage&);

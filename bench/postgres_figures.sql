@@ -11,12 +11,14 @@ SELECT n_tup_upd, n_tup_hot_upd, pg_relation_size(relid)
   FROM pg_stat_user_tables
  WHERE relname = 'stock_level';
 
+-- An entry of the outbox speaks of several lines of the ledger. Those that are no reservations are
+-- of the catalogue's import.
 -- name: taken() :one
 SELECT (SELECT sum(reserved) FROM stock_level)::bigint,
        (SELECT count(*) FROM reservation WHERE state = 'held'),
        (SELECT count(*) FROM movement WHERE kind = 'reserved'),
-       ((SELECT sum(last_version - first_version + 1) FROM outbox)
-        - (SELECT count(*) FROM movement WHERE kind <> 'reserved'))::bigint;
+       (SELECT sum(last_version - first_version + 1) FROM outbox)::bigint
+           - (SELECT count(*) FROM movement WHERE kind <> 'reserved');
 
 -- name: visitors(database) :one
 SELECT count(*)

@@ -209,8 +209,8 @@ std::vector<std::string> disturbances_of(results const& found)
     std::vector<std::string> lines;
     for (auto const& load : found.loads)
         if (auto const others = load.at("cpu_others_percent").value_or(0); others > others_max)
-            lines.push_back(
-                fmt::format("{}: others used {:.0f} % of a core", load.name.label, others));
+            lines.push_back(fmt::format("{}: others used {:.0f} % of a core",
+                                        load.key_of(load.figures.front()), others));
     return lines;
 }
 

@@ -31,7 +31,7 @@ struct load_figures {
     load_name name;
     std::vector<figure> figures;
 
-    [[nodiscard]] std::string key_of(figure const&) const;
+    [[nodiscard]] std::string key_of(figure const&) const; // "hot.batched.p99_ms.16"
     [[nodiscard]] std::optional<double> at(std::string_view wanted) const;
 };
 

@@ -166,11 +166,11 @@ void prove(trial_database const& base, std::int64_t reservations)
     }
     auto const taken = read_taken(base);
     if (taken.units != reservations || taken.reservations != reservations ||
-        taken.movements != reservations || taken.events != reservations)
+        taken.movements != reservations || taken.told != reservations)
         throw broken_promise(fmt::format(
             "clients were told of {} reservations of a unit each, the database has {} units, {} "
-            "reservations, {} movements and {} events",
-            reservations, taken.units, taken.reservations, taken.movements, taken.events));
+            "reservations, {} movements, and tells of {}",
+            reservations, taken.units, taken.reservations, taken.movements, taken.told));
 }
 
 } // namespace holdfast::bench
