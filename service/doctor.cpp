@@ -114,10 +114,9 @@ void check_server(config const& settings, server_state const& s, report& r)
 {
     auto const wanted = sessions_in_all(settings);
     if (s.max_connections < wanted + 5)
-        r.bad(
-            fmt::format("the server takes {} connections, the service wants {}", s.max_connections,
-                        wanted),
-            "lower --database-sessions or --lanes, or raise max_connections and restart the server");
+        r.bad(fmt::format("the server takes {} connections, the service wants {}",
+                          s.max_connections, wanted),
+              "lower --database-sessions or --lanes, or raise max_connections and restart it");
     else
         r.good(
             fmt::format("{} of the server's {} connections are used", wanted, s.max_connections));
