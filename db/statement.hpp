@@ -27,6 +27,7 @@ struct statement {
     std::string_view text;
     std::array<std::string_view, Parameters> parameters;
 
+    // NOLINTNEXTLINE(google-explicit-constructor): it is one, with less known about it
     constexpr operator statement_ref() const noexcept { return {name, text, parameters}; }
 };
 

@@ -33,8 +33,7 @@ free_map free_of(db::transaction& tx, std::span<wish const> wishes)
         for (auto const& line : w.lines)
             keys.push_back(line.at);
     std::ranges::sort(keys);
-    auto const repeated = std::ranges::unique(keys);
-    keys.erase(repeated.begin(), repeated.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     free_map found;
     for (auto& f : db::levels::free(tx, keys)) {
         auto at = f.at;

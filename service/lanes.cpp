@@ -235,13 +235,14 @@ void lanes::answer(std::span<waiting*> done)
 {
     while (!done.empty()) {
         auto const executor = done.front()->executor;
-        auto const others = std::ranges::stable_partition(
-            done, [&](waiting const* w) { return w->executor == executor; });
+        auto const others = std::stable_partition(
+            done.begin(), done.end(), [&](waiting const* w) { return w->executor == executor; });
+        auto const count = static_cast<std::size_t>(others - done.begin());
         std::vector<std::function<void()>> callers;
-        callers.reserve(done.size() - others.size());
-        for (auto* w : done.first(done.size() - others.size()))
+        callers.reserve(count);
+        for (auto* w : done.first(count))
             callers.push_back(std::move(w->resume));
-        done = done.last(others.size());
+        done = done.subspan(count);
         boost::asio::post(executor, [callers = std::move(callers)] {
             for (auto const& resume : callers)
                 resume();

@@ -25,6 +25,7 @@ inline constexpr std::array<std::string_view, 2> format_names{"json", "text"};
 // What a field may hold. Text is only looked at during the call, never kept.
 class value {
 public:
+    // NOLINTBEGIN(google-explicit-constructor): whoever logs writes the value itself
     value(std::string_view text) : held_(text) {}
     value(std::string const& text) : held_(std::string_view(text)) {}
     value(char const* text) : held_(std::string_view(text)) {}
@@ -34,6 +35,7 @@ public:
         : held_(std::uint64_t{number})
     {}
     value(std::floating_point auto number) : held_(static_cast<double>(number)) {}
+    // NOLINTEND(google-explicit-constructor)
 
     // Writes the value as JSON: escaped text, digits, true or false; a number that is none is null.
     void append_json(std::string& line) const;
