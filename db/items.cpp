@@ -66,6 +66,11 @@ std::int64_t insert(transaction& tx, std::span<row const> rows)
 
 void update(transaction& tx, std::span<row const> rows)
 {
+    constexpr std::size_t rows_max = 500; // of one statement, as in levels.cpp
+    if (rows.size() > rows_max) {
+        update(tx, rows.first(rows_max));
+        return update(tx, rows.subspan(rows_max));
+    }
     columns const c(rows);
     tx.exec(sql::items::update, c.skus, c.names, c.on_sales, c.sale_starts, c.sale_ends, c.maxima,
             c.lows, c.strategies);

@@ -3,6 +3,9 @@
 
 #include "sql/levels.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace holdfast::db::levels {
 
 namespace {
@@ -21,6 +24,10 @@ struct free_row {
     std::int64_t available = 0;
     std::int64_t due = 0;
 };
+
+// Rows of one statement at most. What has no index to go by is compared row by row, so a
+// statement's work grows with the square of this.
+constexpr std::size_t rows_max = 500;
 
 std::vector<locked> to_levels(std::vector<level_row> rows)
 {
@@ -46,12 +53,25 @@ key_columns::key_columns(std::span<level_key const> keys)
 
 std::vector<locked> lock(transaction& tx, std::span<level_key const> keys)
 {
-    key_columns const columns(keys);
-    return to_levels(tx.many<level_row>(sql::levels::lock, columns.skus, columns.locations));
+    std::vector<level_key> sorted(keys.begin(), keys.end());
+    std::ranges::sort(sorted);
+    std::vector<locked> all;
+    for (std::size_t first = 0; first < sorted.size(); first += rows_max) {
+        key_columns const columns(std::span<level_key const>(sorted).subspan(
+            first, std::min(rows_max, sorted.size() - first)));
+        auto some =
+            to_levels(tx.many<level_row>(sql::levels::lock, columns.skus, columns.locations));
+        std::ranges::move(some, std::back_inserter(all));
+    }
+    return all;
 }
 
 void write(transaction& tx, std::span<change const> changes)
 {
+    if (changes.size() > rows_max) {
+        write(tx, changes.first(rows_max));
+        return write(tx, changes.subspan(rows_max));
+    }
     std::vector<std::string> skus;
     std::vector<std::string> locations;
     std::vector<units> on_hands;

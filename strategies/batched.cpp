@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds up what is wanted of each level and takes all of it with one statement. Only when something
-// does not fit are the entries admitted one by one, first come first served, under the row locks
-// that statement took. One row change for however many takers is what lifts the ceiling of a hot
-// row, whose lock lasts until the WAL is flushed.
+// Adds up what is wanted of each level. All of one level is taken with one guarded statement; when
+// that does not fit, or several levels are wanted, the rows are locked in order and the entries
+// admitted, first come first served, and then written with one statement. One row change for
+// however many takers is what lifts the ceiling of a hot row, whose lock lasts until the WAL is
+// flushed.
 #include "sql/batched.hpp"
 
 #include "strategies/admission.hpp"
@@ -18,7 +19,6 @@ struct level_row {
     std::int64_t on_hand = 0;
     std::int64_t reserved = 0;
     std::int64_t version = 0;
-    bool all_fit = false;
 };
 
 struct sum_columns {
@@ -62,10 +62,9 @@ public:
         if (sums.size() == 1)
             if (auto levels = take_from_one(tx, sums.front()))
                 return admit_in_order(*levels, wanted);
-        auto [levels, all_fit] = take_all(tx, sums);
+        auto levels = lock(tx, sums);
         auto answers = admit_in_order(levels, wanted);
-        if (!all_fit)
-            admit(tx, sums_of(wanted, answers));
+        admit(tx, sums_of(wanted, answers));
         return answers;
     }
 
@@ -82,22 +81,14 @@ private:
         return level_map{{sum.at, *after}};
     }
 
-    struct seen {
-        level_map levels; // before anything was taken
-        bool all_fit = false;
-    };
-
-    static seen take_all(db::transaction& tx, std::span<level_sum const> sums)
+    static level_map lock(db::transaction& tx, std::span<level_sum const> sums)
     {
         sum_columns const columns(sums);
-        seen found;
-        for (auto& r : tx.many<level_row>(sql::batched::take, columns.skus, columns.locations,
-                                          columns.quantities, columns.entries)) {
-            found.levels[{sku(std::move(r.sku)), location(std::move(r.location))}] = {
+        level_map levels;
+        for (auto& r : tx.many<level_row>(sql::batched::lock, columns.skus, columns.locations))
+            levels[{sku(std::move(r.sku)), location(std::move(r.location))}] = {
                 r.on_hand, r.reserved, r.version};
-            found.all_fit = r.all_fit;
-        }
-        return found;
+        return levels;
     }
 
     static void admit(db::transaction& tx, std::span<level_sum const> sums)

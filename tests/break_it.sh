@@ -54,10 +54,10 @@ guard 'row_lock locks before it looks' strategies/row_lock.sql \
 contract_tests row_lock whoever meets a rival in mid-sale*
 fault_tests - A1:*'
 
-guard 'batched takes everything or looks at each' strategies/batched.sql \
-    'bool_and(l.on_hand - l.reserved >= w.quantity) AS all_fit' 'true AS all_fit' \
-    'contract_tests batched one level named several times*
-contract_tests batched whoever meets a rival on several levels*'
+guard 'batched locks before it admits' strategies/batched.sql \
+    ' ORDER BY l.sku, l.location
+   FOR UPDATE OF l;' ' ORDER BY l.sku, l.location;' \
+    'contract_tests batched whoever meets a rival on several levels*'
 
 guard 'what is released comes back once' service/settling.cpp \
     '        if (r.state != reservation_state::held)
