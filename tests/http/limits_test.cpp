@@ -209,8 +209,9 @@ TEST_CASE("when the database stands still, who cannot be served soon is told so,
         CHECK(waits[i] < 15s);
         at_once += waits[i] < 2s ? 1 : 0;
     }
-    // Sixteen may wait and one is being served; there is no point in keeping the rest.
-    CHECK(at_once >= clients - 20);
+    // Sixteen may wait, and no more were taken from the queue to be served together; there is no
+    // point in keeping the rest.
+    CHECK(at_once >= clients - 2 * 16);
     CHECK(verdict(front.get("/livez")) == "200");
 
     row.let_go();
