@@ -482,15 +482,16 @@ void reservations::go_rounds(db::link& link, commands cmds, company how,
         for (auto const i : pending)
             tried.push_back(cmds[i]);
         auto given = try_reserve(link, tried, how);
+        auto const is_done = [&](std::size_t n) { return given.answers[n] && *given.answers[n]; };
         for (std::size_t n = 0; n < pending.size(); ++n)
-            if (given.answers[n] && *given.answers[n])
-                answers[pending[n]] = given.answers[n]; // committed, whatever comes next
+            if (is_done(n)) // committed, whatever comes next
+                answers[pending[n]] = std::move(given.answers[n]);
         auto const may_retry = reclaim_for(link, tried, given);
         std::vector<std::size_t> left;
         for (std::size_t n = 0; n < pending.size(); ++n) {
             if (may_retry[n])
                 left.push_back(pending[n]);
-            else
+            else if (!is_done(n))
                 answers[pending[n]] = std::move(given.answers[n]);
         }
         pending = std::move(left);

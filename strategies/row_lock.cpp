@@ -3,20 +3,13 @@
 // entries.
 #include "sql/row_lock.hpp"
 
+#include "db/levels.hpp"
 #include "strategies/admission.hpp"
 #include "strategies/strategy.hpp"
 
 namespace holdfast {
 
 namespace {
-
-struct level_row {
-    std::string sku;
-    std::string location;
-    std::int64_t on_hand = 0;
-    std::int64_t reserved = 0;
-    std::int64_t version = 0;
-};
 
 class row_lock final : public strategy {
 public:
@@ -32,16 +25,12 @@ public:
 private:
     static level_map lock(db::transaction& tx, std::span<units_wanted const> wanted)
     {
-        std::vector<std::string> skus;
-        std::vector<std::string> locations;
-        for (auto const& entry : wanted) {
-            skus.push_back(entry.at.sku.str());
-            locations.push_back(entry.at.location.str());
-        }
+        std::vector<level_key> keys;
+        for (auto const& entry : wanted)
+            keys.push_back(entry.at);
         level_map levels;
-        for (auto& r : tx.many<level_row>(sql::row_lock::lock, skus, locations))
-            levels[{sku(std::move(r.sku)), location(std::move(r.location))}] = {
-                r.on_hand, r.reserved, r.version};
+        for (auto& found : db::levels::lock(tx, keys))
+            levels[std::move(found.at)] = found.level;
         return levels;
     }
 

@@ -1,14 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Locks the rows in order, looks, then writes all of them. Waiters queue on the first row.
-
--- name: lock(skus, locations) :many
-SELECT l.sku, l.location, l.on_hand, l.reserved, l.version
-  FROM stock_level l
- WHERE (l.sku, l.location) IN (SELECT w.sku, w.location
-                                 FROM unnest(:skus::text[], :locations::text[]) AS w(sku, location))
-   AND l.sku = ANY (:skus::text[])
- ORDER BY l.sku, l.location
-   FOR UPDATE OF l;
+-- Writes all levels that were locked (levels.lock, SELECT ... FOR UPDATE) and looked at.
 
 -- name: take(skus, locations, quantities, entries) :exec
 UPDATE stock_level l

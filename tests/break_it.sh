@@ -47,17 +47,20 @@ guard 'optimistic writes only on the version it saw' strategies/optimistic.sql \
 contract_tests optimistic whoever meets a rival in mid-sale*
 fault_tests - A1:*'
 
-guard 'row_lock locks before it looks' strategies/row_lock.sql \
+guard 'row_lock locks before it looks' db/levels.sql \
     ' ORDER BY l.sku, l.location
    FOR UPDATE OF l;' ' ORDER BY l.sku, l.location;' \
     'contract_tests row_lock a rush gets exactly what is there*
 contract_tests row_lock whoever meets a rival in mid-sale*
 fault_tests - A1:*'
 
-guard 'batched locks before it admits' strategies/batched.sql \
-    ' ORDER BY l.sku, l.location
-   FOR UPDATE OF l;' ' ORDER BY l.sku, l.location;' \
-    'contract_tests batched whoever meets a rival on several levels*'
+guard 'batched takes only what is there' strategies/batched.sql \
+    '
+   AND on_hand - reserved >= :quantity::bigint
+' '
+' \
+    'contract_tests batched the last unit goes to one of those who reach for it
+contract_tests batched one level named several times*'
 
 guard 'what is released comes back once' service/settling.cpp \
     '        if (r.state != reservation_state::held)

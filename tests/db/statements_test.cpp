@@ -126,7 +126,8 @@ void meet_a_duplicate(migrated_database const& place, std::string const& mode)
         auto const made = till.reserve({{at, 4}}, options);
         return word_of(made);
     });
-    CHECK(std::ranges::count(answers, "ok") == 4);
+    for (auto const& answer : answers)
+        CHECK(answer == "ok");
     CHECK(bench.row(at).reserved == 4);
 }
 

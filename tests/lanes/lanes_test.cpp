@@ -122,6 +122,13 @@ private:
     sql_session session_;
 };
 
+// Waits until so many commands stand in the lanes' queues.
+bool are_queued(workbench const& bench, int commands)
+{
+    auto const line = "\nholdfast_queue_length " + std::to_string(commands) + "\n";
+    return eventually(20s, [&] { return bench.counters.text().find(line) != std::string::npos; });
+}
+
 // A command that is on its way and kept from its end, so that what comes after it queues up.
 struct queue_head {
     queue_head(migrated_database const& place, workbench& bench, process& service,
@@ -162,6 +169,7 @@ TEST_CASE(
     std::vector<std::future<reserved>> answers;
     for (int i = 0; i < 40; ++i)
         answers.push_back(service.reserve(wish_for(at)));
+    CHECK(are_queued(bench, 40));
 
     head.let_go();
 
@@ -203,7 +211,8 @@ TEST_CASE("a batch may hold every verb, and each command has the answer it would
     auto released = service.settle(release_command{given_up, "till"});
     auto too_late = service.settle(confirm_command{.id = given_up, .actor = "till", .lines = {}});
     auto extended = service.settle(extend_command{kept, 3600s});
-    auto unknown = service.settle(release_command{uuid::make_v7(), "till"});
+    auto unknown = service.settle(release_command{uuid::make_v7(hint_of(at.sku)), "till"});
+    CHECK(are_queued(bench, 10));
 
     head.let_go();
 
@@ -246,6 +255,7 @@ TEST_CASE("a command that breaks its batch ends up alone, and the others are don
             c.metadata = R"({"poison":true})";
         answers.push_back(service.reserve(std::move(c)));
     }
+    CHECK(are_queued(bench, 33));
 
     head.let_go();
 
@@ -287,6 +297,7 @@ TEST_CASE("a batch whose commit was never answered is looked up, not done twice"
 {
     migrated_database const place;
     workbench bench(place);
+    constexpr auto batch_till = "the till of the batch";
     tcp_gate gate(place.connection_string());
     for (bool const was_done : {false, true}) {
         CAPTURE(was_done);
@@ -297,20 +308,29 @@ TEST_CASE("a batch whose commit was never answered is looked up, not done twice"
         process service(bench, options);
         queue_head head(place, bench, service, at);
         std::vector<std::future<reserved>> answers;
-        for (int i = 0; i < 30; ++i)
-            answers.push_back(service.reserve(wish_for(at)));
+        for (int i = 0; i < 30; ++i) {
+            auto c = wish_for(at);
+            c.actor = batch_till;
+            answers.push_back(service.reserve(std::move(c)));
+        }
         auto confirmed = service.settle(confirm_command{.id = paid, .actor = "till", .lines = {}});
+        CHECK(are_queued(bench, 31));
 
+        // The till stands in the ledger lines, which travel with the COMMIT.
         if (was_done)
-            gate.cut_after("COMMIT");
+            gate.cut_after(batch_till);
         else
-            gate.cut_before("COMMIT");
+            gate.cut_before(batch_till);
         head.let_go();
 
         CHECK(word_of(head.first.get()) == "ok");
         std::set<uuid> ids;
-        for (auto& each : answers)
-            ids.insert(each.get().value().value.id);
+        for (auto& each : answers) {
+            auto const answer = each.get();
+            REQUIRE(word_of(answer) == "ok");
+            CHECK(answer->is_replay == was_done);
+            ids.insert(answer->value.id);
+        }
         CHECK(ids.size() == 30);
         CHECK(word_of(confirmed.get()) == "ok");
         CHECK(bench.row(at).on_hand == 99);
