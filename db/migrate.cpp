@@ -16,6 +16,7 @@ namespace {
 
 constexpr int server_major_min = 13; // the oldest with every feature the statements use
 constexpr auto lock_wait_max = std::chrono::seconds(60);
+constexpr auto patience = std::chrono::hours(1); // with one migration: large tables are rewritten
 
 struct applied_row {
     std::int64_t number = 0;
@@ -93,7 +94,7 @@ private:
 void apply(session& s, migration const& m)
 {
     transaction tx(s);
-    s.execute("SET LOCAL statement_timeout = 0", m.first);
+    tx.allow(patience);
     s.execute(m.second, m.first);
     tx.exec(sql::migrate::remember, number_of(m), m.first, checksum_of(m));
     tx.commit();

@@ -44,11 +44,13 @@ uuid uuid::make_v7()
 uuid uuid::make_v7(std::uint16_t hint)
 {
     using namespace std::chrono;
-    auto const ms = static_cast<std::uint64_t>(
-        duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
-    auto& random = random_bits();
-    std::uint64_t const high = (ms << 16) | 0x7000 | (hint & hint_max);
-    std::uint64_t const low = 0x8000'0000'0000'0000 | (random() & 0x3fff'ffff'ffff'ffff);
+    auto const ns = static_cast<std::uint64_t>(
+        duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());
+    auto const ms = ns / 1'000'000;
+    auto const fraction = ns % 1'000'000 * 4096 / 1'000'000;
+    std::uint64_t const high = (ms << 16) | 0x7000 | fraction;
+    std::uint64_t const random = random_bits()() & 0x3fff'ffff'ffff'f000;
+    std::uint64_t const low = 0x8000'0000'0000'0000 | random | (hint & hint_max);
 
     uuid id;
     for (std::size_t i = 0; i < 8; ++i) {
@@ -60,7 +62,7 @@ uuid uuid::make_v7(std::uint16_t hint)
 
 std::uint16_t uuid::hint() const noexcept
 {
-    return static_cast<std::uint16_t>((bytes_[6] & 0x0f) << 8 | bytes_[7]);
+    return static_cast<std::uint16_t>((bytes_[14] & 0x0f) << 8 | bytes_[15]);
 }
 
 std::optional<uuid> uuid::parse(std::string_view text) noexcept

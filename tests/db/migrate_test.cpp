@@ -71,6 +71,15 @@ names all_names()
 
 } // namespace
 
+TEST_CASE("a migration may take longer than any statement of a request")
+{
+    database const place;
+    db::session session({.connection = place.connection_string(), .statement_timeout = 100ms});
+    std::vector<db::migration> const slow{{"0001_slow.sql", "SELECT pg_sleep(2.5)"}};
+    CHECK(db::migrate(session, slow) == names{"0001_slow.sql"});
+    CHECK(session.is_usable());
+}
+
 TEST_CASE("an empty database gets the whole schema, and getting it again does nothing")
 {
     database const place;

@@ -58,14 +58,26 @@ TEST_CASE("ids made by many threads at once are all different")
     CHECK(all.size() == 8 * 5000);
 }
 
-TEST_CASE("an id of a later millisecond sorts behind, as text and as value")
+TEST_CASE("ids made one after the other sort in that order, as text and as value")
 {
-    auto const first = uuid::make_v7();
-    auto second = uuid::make_v7();
-    while (milliseconds_in(second) == milliseconds_in(first))
-        second = uuid::make_v7();
-    CHECK(first < second);
-    CHECK(first.str() < second.str());
+    auto const wait_for_the_clock = [](auto const then) {
+        auto const tick = std::chrono::nanoseconds(500); // more than 1/4096 ms
+        while (std::chrono::system_clock::now() - then < tick) {
+        }
+    };
+    for (int i = 0; i < 2000; ++i) {
+        auto const first = uuid::make_v7(i % 2 ? 0 : uuid::hint_max);
+        wait_for_the_clock(std::chrono::system_clock::now());
+        auto const second = uuid::make_v7(i % 2 ? uuid::hint_max : 0);
+        CHECK(first < second);
+        CHECK(first.str() < second.str());
+    }
+}
+
+TEST_CASE("an id tells the caller's twelve bits, and nothing else of what was given")
+{
+    for (std::uint16_t const hint : {0, 1, 0x0abc, 0x0fff, 0xf123})
+        CHECK(uuid::make_v7(hint).hint() == (hint & uuid::hint_max));
 }
 
 TEST_CASE("an id reads back as it was written, in either case")
