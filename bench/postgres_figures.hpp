@@ -25,6 +25,7 @@ struct level_table_figures {
 struct database_figures {
     wal_figures wal;
     level_table_figures level_table;
+    std::int64_t scanned = 0; // rows read by scanning whole tables
 };
 
 // Each reservation of the bench has one line of one unit.

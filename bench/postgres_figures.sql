@@ -11,6 +11,11 @@ SELECT n_tup_upd, n_tup_hot_upd, pg_relation_size(relid)
   FROM pg_stat_user_tables
  WHERE relname = 'stock_level';
 
+-- Rows read by scanning whole tables: a sign of a plan that was made for a smaller table.
+-- name: scanned() :one
+SELECT sum(seq_tup_read)::bigint
+  FROM pg_stat_user_tables;
+
 -- An entry of the outbox speaks of several lines of the ledger. Those that are no reservations are
 -- of the catalogue's import.
 -- name: taken() :one
