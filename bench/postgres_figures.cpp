@@ -53,7 +53,8 @@ database_figures figures_since(stage& on, wal_figures const& before, trial_datab
     wait_until_left(on, base);
     auto const now = read_wal(on);
     return {.wal = {.flushes = now.flushes - before.flushes, .bytes = now.bytes - before.bytes},
-            .level_table = read_in<level_table_figures>(base, sql::postgres_figures::level_table)};
+            .level_table = read_in<level_table_figures>(base, sql::postgres_figures::level_table),
+            .rows_read = read_in<std::int64_t>(base, sql::postgres_figures::rows_read)};
 }
 
 } // namespace holdfast::bench

@@ -25,6 +25,7 @@ struct level_table_figures {
 struct database_figures {
     wal_figures wal;
     level_table_figures level_table;
+    std::int64_t rows_read = 0; // from tables and from indexes
 };
 
 // Each reservation of the bench has one line of one unit.

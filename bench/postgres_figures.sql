@@ -11,6 +11,12 @@ SELECT n_tup_upd, n_tup_hot_upd, pg_relation_size(relid)
   FROM pg_stat_user_tables
  WHERE relname = 'stock_level';
 
+-- Rows read from tables and entries read from indexes. More than a handful for each reservation is
+-- the sign of a plan that was made for smaller tables.
+-- name: rows_read() :one
+SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::bigint
+     + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint;
+
 -- An entry of the outbox speaks of several lines of the ledger. Those that are no reservations are
 -- of the catalogue's import.
 -- name: taken() :one

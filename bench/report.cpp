@@ -37,6 +37,7 @@ constexpr column columns[] = {
     {"idle %", "cpu_idle_percent", 0},
     {"flushes each", "wal_flushes_per_reservation", 3},
     {"WAL bytes each", "wal_bytes_per_reservation", 0},
+    {"rows read each", "rows_read_per_reservation", 1},
     {"HOT %", "hot_update_percent", 1},
     {"table KiB", "level_table_kib", 0},
     {"batch", "batch_mean", 1},
@@ -224,10 +225,10 @@ std::vector<std::string> ratio_lines(results const& found)
 
 constexpr std::string_view explanation =
     "Percentages of processors are of one core; \"others\" are the kernel's own work and whatever "
-    "else ran. \"Flushes each\" are flushes of the write-ahead log for each reservation, \"HOT\" "
-    "updates of `stock_level` that touched no index, \"batch\" the commands that shared a "
-    "transaction, \"table\" what `stock_level` takes at the end, \"MiB\" the service's resident "
-    "memory then.\n";
+    "else ran. \"Flushes each\" are flushes of the write-ahead log for each reservation, \"rows "
+    "read each\" what PostgreSQL read from tables and indexes for one, \"HOT\" updates of "
+    "`stock_level` that touched no index, \"batch\" the commands that shared a transaction, "
+    "\"table\" what `stock_level` takes at the end, \"MiB\" the service's resident memory then.\n";
 
 std::string to_page(results const& found)
 {

@@ -53,6 +53,7 @@ void add(std::vector<figure>& to, database_figures const& database, std::int64_t
     to.push_back(
         {"wal_flushes_per_reservation", static_cast<double>(database.wal.flushes) / count});
     to.push_back({"wal_bytes_per_reservation", static_cast<double>(database.wal.bytes) / count});
+    to.push_back({"rows_read_per_reservation", static_cast<double>(database.rows_read) / count});
     auto const& table = database.level_table;
     to.push_back({"level_updates", static_cast<double>(table.updates)});
     if (table.updates > 0)
