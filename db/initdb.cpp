@@ -49,7 +49,7 @@ std::vector<std::string> initdb_arguments(fs::path const& target, cluster_option
         "--lc-monetary=C",
         "--lc-numeric=C",
         "--lc-time=C",
-        "--text-search-config=pg_catalog.simple",
+        "--text-search-config=simple",
         "--data-checksums",
         "--auth-local=trust",
         "--auth-host=reject",

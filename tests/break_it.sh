@@ -38,21 +38,18 @@ guard 'conditional_update takes only what is there' strategies/conditional_updat
 ' '
 ' \
     'contract_tests conditional_update the last unit goes to one of those who reach for it
-contract_tests conditional_update a rush gets exactly what is there*
-fault_tests - A1:*'
+contract_tests conditional_update a rush gets exactly what is there*'
 
 guard 'optimistic writes only on the version it saw' strategies/optimistic.sql \
     '   AND version = :version::bigint' '   AND :version::bigint IS NOT NULL' \
     'contract_tests optimistic a rush gets exactly what is there*
-contract_tests optimistic whoever meets a rival in mid-sale*
-fault_tests - A1:*'
+contract_tests optimistic whoever meets a rival in mid-sale*'
 
 guard 'row_lock locks before it looks' db/levels.sql \
     ' ORDER BY l.sku, l.location
    FOR UPDATE OF l;' ' ORDER BY l.sku, l.location;' \
     'contract_tests row_lock a rush gets exactly what is there*
-contract_tests row_lock whoever meets a rival in mid-sale*
-fault_tests - A1:*'
+contract_tests row_lock whoever meets a rival in mid-sale*'
 
 guard 'batched takes only what is there' strategies/batched.sql \
     '

@@ -25,6 +25,7 @@ constexpr std::uint32_t header_bytes_max = 16 * 1024;
 
 // Room for a header and a piece of a body; a body itself grows in the parser, up to its own limit.
 constexpr std::size_t buffer_bytes_max = 64 * 1024;
+constexpr std::size_t read_bytes = 4 * 1024; // room kept by a connection that waits
 
 // A 64 MiB import over a slow line.
 constexpr auto large_body_time = std::chrono::seconds(120);
@@ -160,7 +161,7 @@ void session::cut()
     watch_.cancel();
 }
 
-// Waits until the first byte of a request is there. False when none came.
+// Waits until the beginning of a request is there. False when none came.
 asio::awaitable<bool> session::wait_for_request()
 {
     if (buffer_.size() > 0)
@@ -170,10 +171,21 @@ asio::awaitable<bool> session::wait_for_request()
     allow(is_draining() ? std::chrono::seconds(drain_moment)
                         : std::chrono::seconds(settings.idle_connection_seconds));
     beast::error_code ec;
-    co_await socket_.async_wait(asio::ip::tcp::socket::wait_read,
-                                asio::redirect_error(asio::use_awaitable, ec));
+    auto const count = co_await socket_.async_read_some(
+        buffer_.prepare(read_bytes), asio::redirect_error(asio::use_awaitable, ec));
+    buffer_.commit(count);
     is_idle_ = false;
     co_return !ec;
+}
+
+// Parses what is there already: as a rule a whole request, which needs no further reading.
+void session::parse(parser& incoming, beast::error_code& ec)
+{
+    if (buffer_.size() == 0)
+        return;
+    buffer_.consume(incoming.put(buffer_.data(), ec));
+    if (ec == bhttp::error::need_more)
+        ec = {};
 }
 
 // Reads the head of the next request and asks whether to go on with it. Returns the refusal if not.
@@ -184,8 +196,10 @@ asio::awaitable<std::optional<reply>> session::read_head_of(exchange& x, parser&
     incoming.header_limit(header_bytes_max);
     incoming.body_limit(boost::none); // set once the route is known
     allow(std::chrono::seconds(seconds));
-    co_await bhttp::async_read_header(socket_, buffer_, incoming,
-                                      asio::redirect_error(asio::use_awaitable, ec));
+    parse(incoming, ec);
+    if (!ec && !incoming.is_header_done())
+        co_await bhttp::async_read_header(socket_, buffer_, incoming,
+                                          asio::redirect_error(asio::use_awaitable, ec));
     x.began = std::chrono::steady_clock::now();
     if (ec)
         co_return answer_to(ec, x);
@@ -218,7 +232,10 @@ asio::awaitable<std::optional<reply>> session::read_body_of(exchange& x, parser&
         bhttp::response<bhttp::empty_body> go_on(bhttp::status::continue_, 11);
         co_await bhttp::async_write(socket_, go_on, asio::redirect_error(asio::use_awaitable, ec));
     }
+    incoming.eager(true);
     if (!ec)
+        parse(incoming, ec);
+    if (!ec && !incoming.is_done())
         co_await bhttp::async_read(socket_, buffer_, incoming,
                                    asio::redirect_error(asio::use_awaitable, ec));
     co_return ec ? answer_to(ec, x) : std::nullopt;

@@ -47,6 +47,7 @@ private:
 
     boost::asio::awaitable<bool> wait_for_request();
     boost::asio::awaitable<after_answer> serve_one();
+    void parse(parser&, boost::system::error_code&);
     boost::asio::awaitable<std::optional<reply>> read_head_of(exchange&, parser&,
                                                               boost::system::error_code&);
     boost::asio::awaitable<std::optional<reply>> read_body_of(exchange&, parser&,
