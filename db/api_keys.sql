@@ -6,6 +6,9 @@ INSERT INTO api_key (name, role, hash)
 VALUES (:name, :role, :hash::bytea)
     ON CONFLICT (hash) DO NOTHING;
 
+-- name: is_active(hash) :one
+SELECT EXISTS (SELECT FROM api_key WHERE hash = :hash::bytea AND revoked_at IS NULL);
+
 -- name: active() :many
 SELECT id, name, role, encode(hash, 'hex')
   FROM api_key

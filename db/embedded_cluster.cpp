@@ -431,6 +431,11 @@ embedded_cluster embedded_cluster::start(cluster_options options)
     return embedded_cluster{std::move(made)};
 }
 
+bool embedded_cluster::exists(fs::path const& directory)
+{
+    return fs::exists(directory / cluster_name) || fs::exists(directory / cluster_pointer);
+}
+
 std::optional<std::string> embedded_cluster::find_running(fs::path const& directory)
 {
     try {

@@ -67,6 +67,9 @@ public:
     [[nodiscard]] static std::optional<std::string>
     find_running(std::filesystem::path const& directory);
 
+    // Whether start() would find a cluster there, and make none.
+    [[nodiscard]] static bool exists(std::filesystem::path const& directory);
+
     embedded_cluster(embedded_cluster&&) noexcept;
     embedded_cluster& operator=(embedded_cluster&&) noexcept;
     ~embedded_cluster(); // stops it

@@ -345,11 +345,15 @@ void settle(transaction& tx, std::span<reservation const* const> settled)
              lines.quantities);
 }
 
-timestamp close(transaction& tx, std::span<uuid const> ids, reservation_state state,
-                std::optional<uuid> superseded_by)
+timestamp close(transaction& tx, std::span<uuid const> ids, reservation_state state)
 {
     return tx.one<timestamp>(sql::reservations::close, std::vector<uuid>(ids.begin(), ids.end()),
-                             to_string(state), superseded_by);
+                             to_string(state));
+}
+
+void supersede(transaction& tx, uuid const& old, uuid const& by)
+{
+    tx.later(sql::reservations::supersede, old, by);
 }
 
 void extend(transaction& tx, std::span<extension const> extensions)

@@ -101,8 +101,10 @@ struct locked {
 void settle(transaction&, std::span<holdfast::reservation const* const>);
 
 // Settles as released or expired. Returns when.
-timestamp close(transaction&, std::span<uuid const>, reservation_state,
-                std::optional<uuid> superseded_by = std::nullopt);
+timestamp close(transaction&, std::span<uuid const>, reservation_state);
+
+// Notes which reservation takes the place of a locked one. The first to do so stays noted.
+void supersede(transaction&, uuid const& old, uuid const& by);
 
 struct extension {
     uuid id;

@@ -104,11 +104,10 @@ UPDATE reservation_line l
  WHERE l.reservation_id = n.id AND l.sku = n.sku AND l.location = n.location
    AND l.reservation_id = ANY (:ids::uuid[]);
 
--- name: close(ids, state, superseded_by) :one
+-- name: close(ids, state) :one
 WITH settled AS (
     UPDATE reservation
-       SET state = :state::reservation_state, settled_at = now(),
-           superseded_by = COALESCE(:superseded_by::uuid, superseded_by)
+       SET state = :state::reservation_state, settled_at = now()
      WHERE id = ANY (:ids::uuid[])
     RETURNING id
 ), lines AS (
@@ -118,6 +117,11 @@ WITH settled AS (
      WHERE l.reservation_id = settled.id
 )
 SELECT now();
+
+-- name: supersede(id, by) :exec
+UPDATE reservation
+   SET superseded_by = COALESCE(superseded_by, :by::uuid)
+ WHERE id = :id::uuid;
 
 -- name: extend(ids, ttls) :exec
 WITH extended AS (

@@ -37,6 +37,17 @@ void tell_first_use(std::string_view name)
         first_use_listener(name);
 }
 
+// What libpq says of a server it could not reach. Of a connection string it cannot read it says
+// parts, which may be the password's: that is kept back.
+std::string reason_in(std::string_view message)
+{
+    auto const begin = message.find("connection to server ");
+    if (begin == std::string_view::npos)
+        return {};
+    message.remove_prefix(begin);
+    return ": " + std::string(message.substr(0, message.find('\n')));
+}
+
 void append_keyword(std::string& out, std::string_view keyword, std::string_view value)
 {
     out += keyword;
@@ -304,8 +315,8 @@ session::session(session_options const& options) : impl_(std::make_unique<impl>(
 {
     try {
         impl_->soci.open(soci::postgresql, with_deadlines(options.connection));
-    } catch (soci::soci_error const&) {
-        throw error(fault::unavailable, "", "connect");
+    } catch (soci::soci_error const& e) {
+        throw error(fault::unavailable, "", "connect" + reason_in(e.what()));
     }
     impl_->watcher.emplace(PQsocket(impl_->connection()));
     execute(setup_sql(options), "session setup");

@@ -4,6 +4,7 @@
 #include "db/transact.hpp"
 #include "service/secrets.hpp"
 #include "sql/api_keys.hpp"
+#include "stock/result.hpp"
 #include "stock/sku.hpp"
 
 #include <algorithm>
@@ -67,14 +68,16 @@ std::optional<std::string> fault_of_name(std::string_view name)
 std::string create(db::link& link, role r, std::string const& name)
 {
     auto secret = make_api_key();
-    ensure(link, secret, r, name);
+    HOLDFAST_INVARIANT(ensure(link, secret, r, name));
     return secret;
 }
 
-void ensure(db::link& link, std::string_view secret, role r, std::string const& name)
+bool ensure(db::link& link, std::string_view secret, role r, std::string const& name)
 {
-    db::transact(link, [&](db::transaction& tx) {
-        return tx.exec(sql::api_keys::ensure, name, to_string(r), hash_api_key(secret));
+    return db::transact(link, [&](db::transaction& tx) {
+        auto const hash = hash_api_key(secret);
+        tx.exec(sql::api_keys::ensure, name, to_string(r), hash);
+        return tx.one<bool>(sql::api_keys::is_active, hash);
     });
 }
 

@@ -36,8 +36,9 @@ namespace api_keys {
 // empty.
 [[nodiscard]] std::string create(db::link&, role, std::string const& name);
 
-// Makes a given secret a key, once: the bootstrap admin key of a setting.
-void ensure(db::link&, std::string_view secret, role, std::string const& name);
+// Makes a given secret a key, once: the bootstrap admin key of a setting. False when it is one that
+// was revoked, and stays so.
+[[nodiscard]] bool ensure(db::link&, std::string_view secret, role, std::string const& name);
 
 [[nodiscard]] std::vector<api_key> list(db::link&);
 

@@ -3,8 +3,10 @@
 
 #include "assets.hpp"
 #include "db/migrate.hpp"
+#include "service/log.hpp"
 
 #include <thread>
+#include <utility>
 
 namespace holdfast {
 
@@ -31,6 +33,9 @@ database::database(config const& settings, purpose why, std::function<void(std::
             session_.connection = std::move(*running);
             return;
         }
+        if (!db::embedded_cluster::exists(directory))
+            throw db::cluster_error("There is no database in " + settings.data +
+                                    ": `holdfast serve` makes one. Is --data the folder it uses?");
     }
     cluster_ = db::embedded_cluster::start(
         {.directory = directory, .binaries = {}, .settings = {}, .note = std::move(note)});
@@ -47,13 +52,17 @@ void database::wait_until_reachable(std::chrono::seconds longest) const
 {
     constexpr auto pause = std::chrono::milliseconds(200);
     auto const deadline = std::chrono::steady_clock::now() + longest;
+    bool is_told = false;
     for (;;) {
         try {
             db::session const session(session_);
             return;
-        } catch (db::error const&) {
+        } catch (db::error const& e) {
             if (std::chrono::steady_clock::now() > deadline)
                 throw;
+            if (!std::exchange(is_told, true))
+                log::warning("database.awaited",
+                             {{"reason", e.what()}, {"seconds_at_most", longest.count()}});
         }
         std::this_thread::sleep_for(pause);
     }

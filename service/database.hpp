@@ -17,8 +17,8 @@ namespace holdfast {
 
 class database {
 public:
-    // serving: starts the private cluster and keeps it. visiting: uses the one a service keeps, or
-    // starts it for as long as this object lives.
+    // serving: starts the private cluster, makes it if need be, and keeps it. visiting: uses the
+    // one a service keeps, or starts the one it left for as long as this object lives; makes none.
     enum class purpose { serving, visiting };
 
     // Throws db::cluster_error with a sentence. With a setting for the shop's own, starts nothing.

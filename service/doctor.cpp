@@ -149,7 +149,7 @@ void check_database(config const& settings, report& r)
         if (fault.empty())
             r.good("the schema is up to date");
         else
-            r.bad(fault, "holdfast migrate");
+            r.bad("the schema is not this program's", fault);
     } catch (db::cluster_error const& e) {
         r.bad("the private cluster does not start", e.what());
     } catch (db::error const& e) {

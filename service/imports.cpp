@@ -141,9 +141,11 @@ private:
         auto const text = cell(column);
         if (text.empty())
             return std::nullopt;
-        if (text != "true" && text != "false")
+        // Spreadsheets write them in capitals.
+        bool const is_true = text == "true" || text == "TRUE";
+        if (!is_true && text != "false" && text != "FALSE")
             add(std::string(column), "must be true or false");
-        return text == "true";
+        return is_true;
     }
 
     csv::table const& table_;
@@ -200,6 +202,22 @@ db::items::row merged_settings(db::items::row item, import_row const& row)
         item.low_stock_at = row.low_stock_at;
     item.on_sale = row.on_sale.value_or(item.on_sale);
     return item;
+}
+
+// As the columns are called.
+std::vector<std::string_view> changed_settings(db::items::row const& before,
+                                               db::items::row const& after)
+{
+    std::vector<std::string_view> names;
+    if (before.name != after.name)
+        names.emplace_back("name");
+    if (before.on_sale != after.on_sale)
+        names.emplace_back("on_sale");
+    if (before.max_per_customer != after.max_per_customer)
+        names.emplace_back("max_per_customer");
+    if (before.low_stock_at != after.low_stock_at)
+        names.emplace_back("low_stock_at");
+    return names;
 }
 
 std::vector<std::string> skus_of(std::vector<import_row> const& rows)
@@ -296,7 +314,7 @@ private:
             return faults_.add(row.line, "quantity",
                                fmt::format("{} units are reserved", level.reserved));
         }
-        note(row, before, after, is_new);
+        note(row, level, after, is_new);
         if (after != before)
             moves_.push_back({row.at,
                               {.kind = kind(is_new),
@@ -305,15 +323,24 @@ private:
                                .shortage = db::levels::shortage::allowed}});
     }
 
-    void note(import_row const& row, units before, units after, bool is_new)
+    void note(import_row const& row, stock_level const& level, units after, bool is_new)
     {
         auto const& name = row.at.sku.str();
-        bool const is_changed = before != after || is_new || items_.at(name) != present_.at(name);
+        bool const is_changed =
+            level.on_hand != after || is_new || items_.at(name) != present_.at(name);
         report_.created += is_new ? 1 : 0;
         report_.changed += is_changed && !is_new ? 1 : 0;
         report_.unchanged += is_changed ? 0 : 1;
         if (is_changed && report_.differences.size() < differences_max)
-            report_.differences.push_back({row.line, row.at, before, after, is_new});
+            report_.differences.push_back(
+                {.row = row.line,
+                 .at = row.at,
+                 .on_hand_before = level.on_hand,
+                 .on_hand_after = after,
+                 .short_after = std::max<units>(0, level.reserved - after),
+                 .is_new = is_new,
+                 .settings = is_new ? std::vector<std::string_view>()
+                                    : changed_settings(present_.at(name), items_.at(name))});
     }
 
     movement_kind kind(bool is_new) const

@@ -33,7 +33,9 @@ struct import_difference {
     level_key at;
     units on_hand_before = 0;
     units on_hand_after = 0;
-    bool is_new = false; // the item did not exist
+    units short_after = 0;                       // units promised beyond what a stocktake found
+    bool is_new = false;                         // the item did not exist
+    std::vector<std::string_view> settings = {}; // of the item, those that change
 };
 
 struct import_report {

@@ -28,6 +28,9 @@ namespace {
 
 using namespace holdfast;
 
+// The status of a command that could not be asked or answered; 1 is that of a bad answer.
+constexpr int no_answer = 2;
+
 // The settings a command takes, and where their values come from.
 class settings_of {
 public:
@@ -251,14 +254,17 @@ int main(int count, char** arguments)
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe or connection is an error where it is written to
     CLI::App app{"Holdfast: a stock service that never oversells", "holdfast"};
     commands all(app);
-    CLI11_PARSE(app, count, arguments);
+    try {
+        app.parse(count, arguments);
+    } catch (CLI::ParseError const& e) {
+        return app.exit(e) == 0 ? 0 : no_answer;
+    }
     try {
         return all.run();
     } catch (db::error const& e) {
         std::cerr << "holdfast: " << e.what() << "\nholdfast doctor says what is wrong with it.\n";
-        return 1;
     } catch (std::exception const& e) {
         std::cerr << "holdfast: " << e.what() << '\n';
-        return 1;
     }
+    return no_answer;
 }

@@ -193,7 +193,8 @@ private:
         return outcome<reservation>{as_it_stands(std::move(*found)), true};
     }
 
-    // Locks the hold to be superseded. There may be none to release: it is over without a sale.
+    // Locks the reservation to be superseded. There may be nothing to release: it is over without a
+    // sale, and can be confirmed no more.
     result<void> supersede(reserve_command const& cmd)
     {
         if (!cmd.supersedes)
@@ -205,14 +206,18 @@ private:
         if (found.reservation.state == reservation_state::confirmed)
             return refusal{.code = errc::already_confirmed,
                            .detail = "The reservation to be superseded is confirmed."};
-        if (found.reservation.state == reservation_state::held)
-            superseded_ = std::move(found);
+        superseded_ = std::move(found);
         return {};
+    }
+
+    [[nodiscard]] bool is_held_superseded() const noexcept
+    {
+        return superseded_ && superseded_->reservation.state == reservation_state::held;
     }
 
     void keep_rules()
     {
-        if (superseded_ && !candidates_.empty())
+        if (is_held_superseded() && !candidates_.empty())
             release_superseded();
         refuse(over_their_limits());
         refuse(clearly_short());
@@ -240,8 +245,7 @@ private:
         old_book.write();
         released_ = old_book.movements();
         db::reservations::close(tx_, std::vector{old.id},
-                                is_due ? reservation_state::expired : reservation_state::released,
-                                first.made.id);
+                                is_due ? reservation_state::expired : reservation_state::released);
     }
 
     using refusals = std::vector<std::pair<std::size_t, refusal>>; // by place
@@ -281,7 +285,7 @@ private:
     {
         refusals refused;
         for (auto const& c : candidates_)
-            if (!superseded_ && is_clearly_short(*cmds_[c.place], views_[c.place]))
+            if (!is_held_superseded() && is_clearly_short(*cmds_[c.place], views_[c.place]))
                 refused.emplace_back(c.place, refusal{.code = errc::insufficient_stock});
         return refused;
     }
@@ -432,6 +436,9 @@ private:
                                          .reservation_id = e.of->made.id,
                                          .by = {.actor = cmds_[e.of->place]->actor}});
         book_.write();
+        if (superseded_)
+            db::reservations::supersede(tx_, superseded_->reservation.id,
+                                        candidates_.front().made.id);
         for (auto& c : candidates_)
             if (!c.is_short)
                 answers_[c.place] = outcome<reservation>{std::move(c.made), false};

@@ -93,8 +93,9 @@ void write_private_file(std::filesystem::path const& path, std::string const& te
 // that only its owner can read.
 void ensure_admin_key(config const& settings, db::link& link)
 {
-    if (!settings.admin_key.empty())
-        api_keys::ensure(link, settings.admin_key, role::admin, "admin");
+    if (!settings.admin_key.empty() &&
+        !api_keys::ensure(link, settings.admin_key, role::admin, "admin"))
+        log::warning("admin_key.revoked", {{"setting", "admin_key"}});
     if (!settings.database_url.empty())
         return;
     auto const path = admin_key_file(settings);
@@ -106,7 +107,8 @@ void ensure_admin_key(config const& settings, db::link& link)
     if (key.size() < 16)
         throw std::runtime_error(path.string() +
                                  " does not hold a key: remove it to get a new one");
-    api_keys::ensure(link, key, role::admin, "admin");
+    if (!api_keys::ensure(link, key, role::admin, "admin"))
+        log::warning("admin_key.revoked", {{"file", path.string()}});
 }
 
 void import_sample(db::link& link, imports const& importing)

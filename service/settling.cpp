@@ -48,11 +48,18 @@ refusal already_released()
     return {.code = errc::already_released, .detail = "The reservation is released."};
 }
 
-refusal invalid_lines(std::string detail)
+refusal superseded(uuid const& by)
 {
-    return {.code = errc::validation_failed,
-            .detail = "The lines do not fit the reservation.",
-            .errors = {{"/lines", std::move(detail)}}};
+    return {.code = errc::already_released,
+            .detail = "The reservation was superseded by " + by.str() + "."};
+}
+
+refusal invalid_lines(std::vector<std::string> details)
+{
+    refusal why{.code = errc::validation_failed, .detail = "The lines do not fit the reservation."};
+    for (auto& detail : details)
+        why.errors.push_back({"/lines", std::move(detail)});
+    return why;
 }
 
 reservation_line* find_line(reservation& r, level_key const& at)
@@ -68,16 +75,20 @@ result<void> choose_confirmed(reservation& r, confirm_command const& cmd)
         line.confirmed = cmd.lines ? 0 : line.quantity;
     if (!cmd.lines)
         return {};
+    std::vector<std::string> faults;
     for (auto const& wanted : *cmd.lines) {
         auto* const line = find_line(r, wanted.at);
         if (!line)
-            return invalid_lines(fmt::format("{} at {} is not in this reservation",
-                                             wanted.at.sku.str(), wanted.at.location.str()));
-        if (wanted.quantity > line->quantity)
-            return invalid_lines(fmt::format("{} of {} are held, not {}", line->quantity,
-                                             wanted.at.sku.str(), wanted.quantity));
-        line->confirmed = wanted.quantity;
+            faults.push_back(fmt::format("{} at {} is not in this reservation", wanted.at.sku.str(),
+                                         wanted.at.location.str()));
+        else if (wanted.quantity > line->quantity)
+            faults.push_back(fmt::format("{} of {} are held, not {}", line->quantity,
+                                         wanted.at.sku.str(), wanted.quantity));
+        else
+            line->confirmed = wanted.quantity;
     }
+    if (!faults.empty())
+        return invalid_lines(std::move(faults));
     return {};
 }
 
@@ -151,9 +162,11 @@ public:
         if (r.state == reservation_state::released)
             return already_released();
         if (r.state == reservation_state::expired || found->is_due) {
-            if (cmd.if_expired == if_expired::reserve_again)
-                return std::nullopt;
-            return expired();
+            if (cmd.if_expired != if_expired::reserve_again)
+                return expired();
+            if (r.superseded_by)
+                return superseded(*r.superseded_by);
+            return std::nullopt;
         }
         auto chosen = r;
         HOLDFAST_TRY_VOID(choose_confirmed(chosen, cmd));
@@ -290,6 +303,8 @@ result<reservation> confirm_again(db::transaction& tx, ledger& book, confirm_com
         return r;
     if (r.state == reservation_state::released)
         return already_released();
+    if (r.superseded_by)
+        return superseded(*r.superseded_by);
     HOLDFAST_INVARIANT(r.state == reservation_state::expired || is_due);
     HOLDFAST_TRY_VOID(choose_confirmed(r, cmd));
     attribution const by{.actor = cmd.actor};
@@ -322,16 +337,21 @@ bool are_all_enough(std::span<shortfall const> items)
 // Checks a return against what was confirmed and is not back yet, and counts it in.
 result<void> count_returned(reservation& r, return_command const& cmd)
 {
+    std::vector<std::string> faults;
     for (auto const& back : cmd.lines) {
         auto* const line = find_line(r, back.at);
         auto const left = line ? line->confirmed - line->returned : 0;
-        if (back.quantity > left)
-            return invalid_lines(
-                fmt::format("{} confirmed units of {} at {} can be returned, not {}", left,
-                            back.at.sku.str(), back.at.location.str(), back.quantity));
+        if (back.quantity > left) {
+            faults.push_back(fmt::format("{} confirmed units of {} at {} can be returned, not {}",
+                                         left, back.at.sku.str(), back.at.location.str(),
+                                         back.quantity));
+            continue;
+        }
         line->returned += back.quantity;
         line->restocked += cmd.restock ? back.quantity : 0;
     }
+    if (!faults.empty())
+        return invalid_lines(std::move(faults));
     return {};
 }
 
@@ -346,7 +366,7 @@ result<void> check_returnable(db::reservations::found const& found)
     }
     if (found.is_due)
         return refusal{.code = errc::reservation_expired, .detail = "The hold has expired."};
-    return invalid_lines("nothing of this reservation is confirmed yet: release it instead");
+    return invalid_lines({"nothing of this reservation is confirmed yet: release it instead"});
 }
 
 result<outcome<reservation>> try_give_back(db::transaction& tx, ledger& book,
@@ -370,7 +390,10 @@ result<outcome<reservation>> try_give_back(db::transaction& tx, ledger& book,
         auto const on_hand = book.level(back.at).on_hand;
         auto const delta = cmd.restock ? back.quantity : 0;
         if (on_hand > level_max - delta)
-            return refusal{.code = errc::quantity_overflow, .detail = back.at.sku.str()};
+            return refusal{.code = errc::quantity_overflow,
+                           .detail =
+                               fmt::format("{} at {} would have more than {} on hand.",
+                                           back.at.sku.str(), back.at.location.str(), level_max)};
         book.move(back.at, {.kind = movement_kind::returned,
                             .on_hand_delta = delta,
                             .reservation_id = r.id,

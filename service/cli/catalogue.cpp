@@ -139,12 +139,16 @@ private:
     std::vector<row> rows_;
 };
 
-std::string_view kind_of(json const& difference)
+// "created", or what else there is to know: "20 short; name, on_sale".
+std::string remarks_on(json const& difference)
 {
-    if (difference.value("created", false))
+    if (difference.at("created").get<bool>())
         return "created";
-    auto const is_same_number = difference.at("on_hand_before") == difference.at("on_hand_after");
-    return is_same_number ? "settings" : "";
+    auto const settings = difference.at("settings").get<std::vector<std::string>>();
+    auto remarks = fmt::format("{}", fmt::join(settings, ", "));
+    if (auto const missing = difference.at("short").get<std::int64_t>(); missing > 0)
+        remarks = fmt::format("{} short{}{}", missing, settings.empty() ? "" : "; ", remarks);
+    return remarks;
 }
 
 void print_differences(json const& report, std::size_t shown_max, std::ostream& out)
@@ -159,7 +163,7 @@ void print_differences(json const& report, std::size_t shown_max, std::ostream& 
         auto const& one = differences[i];
         table.add({one.at("row").dump(), one.at("sku").get<std::string>(),
                    one.at("location").get<std::string>(), one.at("on_hand_before").dump(), "→",
-                   one.at("on_hand_after").dump(), std::string{kind_of(one)}});
+                   one.at("on_hand_after").dump(), remarks_on(one)});
     }
     table.print(out);
     auto const all =

@@ -60,9 +60,11 @@ void add_methods(std::string& allowed, route const& r)
         allowed += ", HEAD";
 }
 
-reply invalid_target(exchange const& x, std::string detail)
+reply invalid_target(exchange const& x, std::string pointer, std::string detail)
 {
-    return problem(refusal{.code = errc::validation_failed, .detail = std::move(detail)},
+    return problem(refusal{.code = errc::validation_failed,
+                           .detail = "The request's target is not valid.",
+                           .errors = {{std::move(pointer), std::move(detail)}}},
                    x.request);
 }
 
@@ -88,7 +90,9 @@ std::optional<std::string_view> bearer_key(request const& r)
     if (!field || field->size() <= scheme.size() || field->size() > 512 ||
         !equal_ignoring_case(field->substr(0, scheme.size()), scheme))
         return std::nullopt;
-    return field->substr(scheme.size());
+    auto key = field->substr(scheme.size());
+    key.remove_prefix(std::min(key.find_first_not_of(' '), key.size()));
+    return key;
 }
 
 // A reply may have the field already, as with two rate limits: then the values form one list.
@@ -130,7 +134,7 @@ std::optional<reply> dispatcher::find_route(exchange& x)
     if (!x.request.target.starts_with('/')) {
         auto path_and_query = origin_form(x.request.target);
         if (!path_and_query)
-            return invalid_target(x, "The request's target is neither a path nor an address.");
+            return invalid_target(x, "/path", "is neither a path nor an address");
         x.request.target = std::move(*path_and_query);
     }
     auto const target = std::string_view(x.request.target);
@@ -150,13 +154,13 @@ std::optional<reply> dispatcher::find_route(exchange& x)
         for (auto const part : *captured) {
             auto decoded = percent_decoded(part);
             if (!decoded)
-                return invalid_target(x, "The path is not percent-encoded correctly.");
+                return invalid_target(x, "/path", "is not percent-encoded correctly");
             x.request.captured.push_back(std::move(*decoded));
         }
         auto const query = target.substr(std::min(path_of(target).size() + 1, target.size()));
         auto parameters = parse_query(query);
         if (!parameters)
-            return invalid_target(x, "The query is not percent-encoded correctly.");
+            return invalid_target(x, "/query", "is not percent-encoded correctly");
         x.request.query = std::move(*parameters);
         return std::nullopt;
     }
@@ -218,14 +222,16 @@ std::optional<reply> dispatcher::check_media_type(exchange const& x) const
 {
     auto const length = x.request.header("content-length");
     bool const has_body = x.request.header("transfer-encoding") || (length && *length != "0");
-    auto const type = media_type_of(x.request.header("content-type").value_or(""));
-    bool const is_accepted = equal_ignoring_case(type, x.matched->media_type);
+    auto const type = x.request.header("content-type").value_or("");
+    auto const encoding = x.request.header("content-encoding").value_or("identity");
+    bool const is_accepted = equal_ignoring_case(media_type_of(type), x.matched->media_type) &&
+                             equal_ignoring_case(encoding, "identity");
     if (!has_body || is_accepted || x.matched->method == "GET")
         return std::nullopt;
-    return problem(
-        refusal{.code = errc::unsupported_media_type,
-                .detail = "Send the body as " + std::string(x.matched->media_type) + "."},
-        x.request);
+    return problem(refusal{.code = errc::unsupported_media_type,
+                           .detail = "Send the body as " + std::string(x.matched->media_type) +
+                                     ", not compressed."},
+                   x.request);
 }
 
 boost::asio::awaitable<reply> dispatcher::handle(exchange& x)

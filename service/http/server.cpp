@@ -58,8 +58,13 @@ struct server::impl {
         acceptor.emplace(first);
         acceptor->open(endpoint.protocol());
         acceptor->set_option(tcp::acceptor::reuse_address(true));
-        acceptor->bind(endpoint);
-        acceptor->listen(backlog);
+        error_code ec;
+        acceptor->bind(endpoint, ec);
+        if (!ec)
+            acceptor->listen(backlog, ec);
+        if (ec)
+            throw std::runtime_error("cannot listen on " + host + " port " + std::to_string(port) +
+                                     ": " + ec.message());
     }
 
     void serve(tcp::socket socket)

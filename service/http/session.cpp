@@ -2,6 +2,7 @@
 #include "service/http/session.hpp"
 
 #include "service/http/problem.hpp"
+#include "service/http/text.hpp"
 #include "stock/uuid.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -76,6 +77,7 @@ std::string to_bytes(exchange const& x, reply const& r, unsigned version, afterw
     out.append(" ").append(reason.data(), reason.size()).append("\r\n");
     field("Content-Type", r.content_type);
     field("Content-Length", std::to_string(r.body.size()));
+    field("Date", http_date());
     field("X-Request-Id", x.request.id);
     field("Cache-Control", "no-store");
     field("X-Content-Type-Options", "nosniff");
@@ -96,6 +98,41 @@ bool expects_continue(session::parser::value_type const& message)
     return beast::iequals(message[bhttp::field::expect], "100-continue");
 }
 
+reply invalid_head(invalid_member const& what, request const& r)
+{
+    return problem(refusal{.code = errc::validation_failed,
+                           .detail = "The header of the request is not valid.",
+                           .errors = {what}},
+                   r);
+}
+
+// A body must end where everybody between client and service thinks it does; otherwise one of them
+// takes its end for the next request (RFC 9112, sections 6.1 and 6.3).
+std::optional<invalid_member> fault_of_framing(session::parser::value_type const& head)
+{
+    auto const count = head.count(bhttp::field::transfer_encoding);
+    if (count == 0)
+        return std::nullopt;
+    bool const is_chunked =
+        count == 1 && beast::iequals(head[bhttp::field::transfer_encoding], "chunked");
+    if (!is_chunked || head.version() < 11 || head.count(bhttp::field::content_length) > 0)
+        return invalid_member{"/header/transfer-encoding",
+                              "may only be chunked, once, and without Content-Length"};
+    return std::nullopt;
+}
+
+// RFC 9112, section 3.2, and RFC 9110, section 5.3: of two values each side might take another one.
+std::optional<invalid_member> fault_of_head(session::parser::value_type const& head)
+{
+    if (head.version() >= 11 && head.count(bhttp::field::host) != 1)
+        return invalid_member{"/header/host", "must be there exactly once"};
+    if (head.count(bhttp::field::authorization) > 1)
+        return invalid_member{"/header/authorization", "is there more than once"};
+    if (head.count(bhttp::field::content_type) > 1)
+        return invalid_member{"/header/content-type", "is there more than once"};
+    return std::nullopt;
+}
+
 // The answer to a message that is no HTTP, or whose header is too large; nothing when the client is
 // gone or just slow, and there is nobody to answer.
 std::optional<reply> answer_to(beast::error_code ec, exchange const& x)
@@ -106,9 +143,10 @@ std::optional<reply> answer_to(beast::error_code ec, exchange const& x)
         return problem(refusal{.code = errc::payload_too_large}, x.request);
     bool const is_gone = ec == bhttp::error::end_of_stream || ec == bhttp::error::partial_message;
     if (!is_gone && ec.category() == bhttp::make_error_code(bhttp::error::bad_method).category())
-        return problem(
-            refusal{.code = errc::validation_failed, .detail = "This is not a valid HTTP request."},
-            x.request);
+        return problem(refusal{.code = errc::validation_failed,
+                               .detail = "This is not a valid HTTP request.",
+                               .errors = {{"", "is not a valid HTTP request"}}},
+                       x.request);
     return std::nullopt;
 }
 
@@ -204,12 +242,12 @@ asio::awaitable<std::optional<reply>> session::read_head_of(exchange& x, parser&
     if (ec)
         co_return answer_to(ec, x);
     copy_head(incoming.get(), x.request);
-    // RFC 9112, section 3.2: a request of HTTP/1.1 names its host, once.
-    auto const& head = incoming.get();
-    if (head.version() >= 11 && head.count(bhttp::field::host) != 1)
-        co_return problem(refusal{.code = errc::validation_failed,
-                                  .detail = "An HTTP/1.1 request has exactly one Host header."},
-                          x.request);
+    if (auto const fault = fault_of_framing(incoming.get())) {
+        ec = bhttp::error::bad_transfer_encoding; // whatever follows is not taken for a request
+        co_return invalid_head(*fault, x.request);
+    }
+    if (auto const fault = fault_of_head(incoming.get()))
+        co_return invalid_head(*fault, x.request);
     auto refused = co_await dispatcher_.admit(x);
     auto const length = incoming.content_length();
     if (!refused && length && *length > x.matched->body_max)

@@ -3,9 +3,12 @@
 
 #include "service/secrets.hpp"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <span>
 
 namespace holdfast::http {
@@ -175,6 +178,18 @@ std::optional<query_parameters> parse_query(std::string_view text)
         parameters.emplace_back(std::move(*name), std::move(*value));
     }
     return parameters;
+}
+
+std::string const& http_date()
+{
+    thread_local std::time_t second = 0;
+    thread_local std::string text;
+    auto const now = std::time(nullptr);
+    if (now != second || text.empty()) {
+        text = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(now));
+        second = now;
+    }
+    return text;
 }
 
 std::string to_cursor(std::string_view list, std::string_view last_shown)

@@ -25,6 +25,9 @@ namespace holdfast::http {
 // client sends one to a proxy (RFC 9112, section 3.2.2). Nothing when it is no such address.
 [[nodiscard]] std::optional<std::string> origin_form(std::string_view absolute_form);
 
+// The present second as a Date field has it (RFC 9110, section 5.6.7).
+[[nodiscard]] std::string const& http_date();
+
 using query_parameters = std::vector<std::pair<std::string, std::string>>;
 
 // Reads what follows the ? of a target, in order, decoded. A + is a blank, as browsers and HTTP

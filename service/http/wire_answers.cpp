@@ -145,7 +145,13 @@ void write(json_writer& out, import_difference const& difference)
     out.member("location", difference.at.location);
     out.member("on_hand_before", difference.on_hand_before);
     out.member("on_hand_after", difference.on_hand_after);
+    out.member("short", difference.short_after);
     out.member("created", difference.is_new);
+    out.key("settings");
+    out.begin_array();
+    for (auto const name : difference.settings)
+        out.value(name);
+    out.end_array();
     out.end_object();
 }
 

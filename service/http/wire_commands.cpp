@@ -54,18 +54,19 @@ result<json> parse_optional_json(std::string_view body)
 std::optional<std::string> read_key(request const& req, invalid_members& faults)
 {
     constexpr std::string_view name = "idempotency-key";
+    constexpr std::string_view key_pointer = "/header/idempotency-key";
     auto const is_key = [&](auto const& header) { return header.first == name; };
     auto const count = std::ranges::count_if(req.headers, is_key);
     if (count == 0)
         return std::nullopt;
     if (count > 1) {
-        faults.add("", "Idempotency-Key must be there once");
+        faults.add(std::string(key_pointer), "must be there once");
         return std::nullopt;
     }
     auto key = parse_idempotency_key(std::ranges::find_if(req.headers, is_key)->second);
     if (!key)
-        faults.add("", "Idempotency-Key must be 1 to 255 printable ASCII characters, "
-                       "bare or as a quoted string");
+        faults.add(std::string(key_pointer), "must be 1 to 255 printable ASCII characters, "
+                                             "bare or as a quoted string");
     return key;
 }
 

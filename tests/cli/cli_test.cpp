@@ -89,10 +89,40 @@ TEST_CASE("the program says what it is, what it can do, and what it did not unde
              {"drill", "--sku", "A"},
              {"drill", "--sku", "A", "--requests", "many", "--clients", "1"}}) {
         auto const told = run_holdfast(wrong);
-        CHECK(told.status != 0);
-        CHECK(told.status < 128);
+        CHECK(told.status == 2);
         CHECK_FALSE((told.out + told.err).empty());
     }
+}
+
+TEST_CASE("who cannot reach a database says so and makes none, and 1 stays the word for bad news")
+{
+    temporary_directory const place;
+    auto const mistyped = (place.path() / "dta").string();
+    std::vector<std::vector<std::string>> const commands{
+        {"audit"},
+        {"migrate"},
+        {"key", "list"},
+        {"key", "create", "--role", "shop", "--name", "till"}};
+    for (auto command : commands) {
+        CAPTURE(command.front());
+        auto nowhere = command;
+        nowhere.insert(nowhere.end(), {"--data", mistyped});
+        auto const none = run_holdfast(nowhere);
+        CHECK(none.status == 2);
+        CHECK(has(none.err, "There is no database in " + mistyped));
+        CHECK_FALSE(std::filesystem::exists(mistyped));
+
+        auto const refused = run_holdfast(command_options{
+            .arguments = command,
+            .environment = {{"HOLDFAST_DATABASE_URL", "postgresql://u:hidden@127.0.0.1:1/x"}}});
+        CHECK(refused.status == 2);
+        CHECK(has(refused.err, "Connection refused"));
+        CHECK_FALSE(has(refused.err, "hidden"));
+    }
+    auto const doctor = run_holdfast({"doctor", "--data", mistyped});
+    CHECK(doctor.status == 1);
+    CHECK(has(doctor.out, "There is no database in"));
+    CHECK_FALSE(std::filesystem::exists(mistyped));
 }
 
 TEST_CASE("settings that cannot be meant stop the start with a sentence")
@@ -136,7 +166,7 @@ TEST_CASE("settings that cannot be meant stop the start with a sentence")
         auto const refused =
             run_holdfast(command_options{.arguments = all, .environment = environment});
         CAPTURE(refused.err);
-        CHECK(refused.status == 1);
+        CHECK(refused.status == 2);
         CHECK(std::chrono::steady_clock::now() - began < 20s);
         for (auto const& part : told)
             CHECK(has(refused.err, part));

@@ -80,8 +80,18 @@ TEST_CASE("set, add and count each do what they say, and a dry run only shows it
     CHECK(too_few.status == 1);
     CHECK(has(too_few.err, "6 units are reserved"));
     CHECK(front.level_of("TEE-M").on_hand == 20);
-    CHECK(import(service, counted, "count").status == 0); // A count is believed.
+    for (auto const& more : std::vector<std::vector<std::string>>{{"--dry-run"}, {}}) {
+        auto const believed = import(service, counted, "count", more);
+        CHECK(believed.status == 0);
+        CHECK(has(believed.out, "2 short"));
+    }
     CHECK(front.level_of("TEE-M").on_hand == 4);
+
+    auto const renamed =
+        place.file("settings.csv", "sku,quantity,name,on_sale\nTEE-L,20,Long tee,FALSE\n");
+    CHECK(has(import(service, renamed, "set", {"--dry-run"}).out, "name, on_sale"));
+    CHECK(import(service, renamed, "set").status == 0);
+    CHECK(front.get("/v1/stock/TEE-L").json().at("on_sale") == false);
 
     auto const report =
         ask(service, {"import", "-", "--mode", "add", "--json"}, "sku,quantity\nTEE-L,1\n");

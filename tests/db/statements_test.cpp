@@ -197,7 +197,7 @@ void look_around(workbench& bench)
 void keep(migrated_database const& place, workbench& bench)
 {
     auto const secret = api_keys::create(bench.link, role::shop, "till");
-    api_keys::ensure(bench.link, "another-secret", role::admin, "bootstrap");
+    CHECK(api_keys::ensure(bench.link, "another-secret", role::admin, "bootstrap"));
     authenticator door;
     auto const who = door.look_up(bench.link, secret);
     REQUIRE(who);

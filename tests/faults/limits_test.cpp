@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -111,6 +112,21 @@ TEST_CASE("F1: a new hold that replaces the buyer's own takes over its unit")
         CHECK(outcome(front.confirm(first)) == "409 already-released");
         CHECK(front.level_of(sku) == one_promised);
         CHECK(outcome(front.confirm(id_of(second))) == "200");
+
+        // Nor can one that had run out before, though its units would be there to be taken again.
+        auto const plenty = front.item(10, {{"strategy", strategy}});
+        for (bool const is_reclaimed : {false, true}) {
+            CAPTURE(is_reclaimed);
+            auto const lapsed = front.hold({{plenty}}, {{"ttl_seconds", 1}});
+            REQUIRE(eventually(std::chrono::seconds(10),
+                               [&] { return front.reservation(lapsed).at("state") == "expired"; }));
+            if (is_reclaimed)
+                CHECK(outcome(front.release(lapsed)) == "200");
+            CHECK(outcome(front.reserve({{plenty}}, {{"supersedes", lapsed}})) == "201");
+            CHECK(outcome(front.confirm(lapsed, {{"if_expired", "reserve_again"}})) ==
+                  "409 already-released");
+        }
+        CHECK(front.level_of(plenty).reserved == 2);
     }
 
     // Eight checkouts of one buyer each replace the same hold: one of them has the unit.

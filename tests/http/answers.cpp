@@ -4,6 +4,7 @@
 #include "tests/support/shop.hpp"
 
 #include <array>
+#include <regex>
 
 namespace holdfast::test {
 
@@ -25,6 +26,15 @@ std::string lowered(std::string text)
     return text;
 }
 
+// RFC 9110, section 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
+bool is_date(std::string const& text)
+{
+    static std::regex const pattern(
+        "(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \\d\\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
+        "\\d{4} \\d\\d:\\d\\d:\\d\\d GMT");
+    return std::regex_match(text, pattern);
+}
+
 std::string objection_to_problem(http_response const& answer)
 {
     if (answer.header("content-type") != "application/problem+json")
@@ -42,6 +52,9 @@ std::string objection_to_problem(http_response const& answer)
         return "its type does not go with its code";
     if (problem.at("request_id") != answer.header("x-request-id").value_or(""))
         return "its request_id is another one than X-Request-Id";
+    bool const is_validation = problem.at("code") == "validation-failed";
+    if (is_validation && problem.value("errors", json::array()).empty())
+        return "it names no errors";
     auto const said = lowered(answer.body);
     for (auto const* const leak : leaks)
         if (said.find(leak) != std::string::npos)
@@ -55,6 +68,8 @@ std::string objection_to(http_response const& answer)
 {
     if (answer.header("x-request-id").value_or("").empty())
         return "it has no X-Request-Id";
+    if (!is_date(answer.header("date").value_or("")))
+        return "it has no Date";
     return answer.status >= 400 ? objection_to_problem(answer) : "";
 }
 

@@ -533,6 +533,8 @@ TEST_CASE("what is no HTTP, or two things at once, is turned away")
              head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + body,
              head + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + body,
              head + "Transfer-Encoding: chunked\r\n\r\n5\r\n" + body + "\r\n0\r\n\r\n",
+             head + authorization + length + "\r\n" + body,
+             head + "Content-Type: text/plain\r\n" + length + "\r\n" + body,
              // Cut short by a client that is gone.
              head + length + "\r\n" + body.substr(0, 10),
              head + "Transfer-Encoding: chunked\r\n\r\n20\r\n" + body.substr(0, 10),
@@ -544,6 +546,33 @@ TEST_CASE("what is no HTTP, or two things at once, is turned away")
     }
     CHECK(verdict(front.reserve(sku)) == "201");
     CHECK(front.audit_ok());
+}
+
+TEST_CASE("what follows a body whose end cannot be told is never taken for a request")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(100);
+    auto const body = reservation_of(sku).body;
+    auto const hidden = "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\n"
+                        "Authorization: Bearer " +
+                        service.admin_key() + "\r\nContent-Type: application/json\r\n" +
+                        "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    for (auto const* const version : {"1.0", "1.1"})
+        for (auto const* const method : {"GET", "POST", "PUT"})
+            for (auto const* const coding :
+                 {"xchunked", "identity", "", "\"chunked\"", "chunked, identity", "gzip, chunked",
+                  "chunked, chunked", "chunked;x=1", "identity\r\nTransfer-Encoding: chunked"}) {
+                CAPTURE(method);
+                CAPTURE(coding);
+                raw_connection client(service.port());
+                client.send(std::string(method) + " /livez HTTP/" + version +
+                            "\r\nHost: x\r\nTransfer-Encoding: " + coding + "\r\n\r\n" + hidden);
+                CHECK(verdict(client.receive()) == "400 validation-failed");
+                CHECK(client.is_closed_within(5s));
+            }
+    CHECK(front.level_of(sku).reserved == 0);
 }
 
 TEST_CASE("old clients, bodies in chunks, and clients that ask before they send are served")

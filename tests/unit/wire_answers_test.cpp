@@ -164,12 +164,14 @@ TEST_CASE("an import and an audit report what they found")
                          .at = {sku("MUG"), location("shop-2")},
                          .on_hand_before = 0,
                          .on_hand_after = 40,
-                         .is_new = true}},
+                         .short_after = 2,
+                         .is_new = true,
+                         .settings = {"name", "on_sale"}}},
     };
     CHECK(http::to_json(report) ==
           R"({"mode":"add","dry_run":true,"rows":2,"created":1,"changed":1,"unchanged":0,)"
           R"("differences":[{"row":3,"sku":"MUG","location":"shop-2","on_hand_before":0,)"
-          R"("on_hand_after":40,"created":true}]})");
+          R"("on_hand_after":40,"short":2,"created":true,"settings":["name","on_sale"]}]})");
 
     CHECK(http::to_json(holdfast::audit_report{.checked = 12, .violations = {}}) ==
           R"({"ok":true,"checked":12,"violations":[]})");

@@ -235,14 +235,14 @@ TEST_CASE("a key is missing, bad or good, and what else is wrong is told first")
     req.headers = {{"idempotency-key", "\"k-1\""}};
     CHECK(parsed()->key.key == "k-1");
 
-    texts const bad{" Idempotency-Key must be 1 to 255 printable ASCII characters, "
+    texts const bad{"/header/idempotency-key must be 1 to 255 printable ASCII characters, "
                     "bare or as a quoted string"};
     for (auto const& field : {std::string(), std::string(256, 'k'), std::string("clé")}) {
         req.headers = {{"idempotency-key", field}};
         CHECK(faults(parsed()) == bad);
     }
     req.headers = {{"idempotency-key", "a"}, {"idempotency-key", "b"}};
-    CHECK(faults(parsed()) == texts{" Idempotency-Key must be there once"});
+    CHECK(faults(parsed()) == texts{"/header/idempotency-key must be there once"});
 
     req.headers = {};
     req.body = one_line("0");

@@ -236,10 +236,10 @@ std::string content_security_policy()
 
 reply not_ready(fault_kind kind, std::vector<std::string> reasons, request const& req)
 {
-    auto detail = fmt::format("Not ready: {}.", fmt::join(reasons, "; "));
-    return problem(
-        fault_report{.kind = kind, .detail = std::move(detail), .reasons = std::move(reasons)},
-        req);
+    return problem(fault_report{.kind = kind,
+                                .detail = "The service is not ready; `reasons` tells why.",
+                                .reasons = std::move(reasons)},
+                   req);
 }
 
 reply audit_is_running(request const& req)
@@ -256,7 +256,7 @@ reply docs_reply()
     return {
         .body = page,
         .content_type = "text/html; charset=utf-8",
-        .headers = {{"Content-Security-Policy", policy}, {"X-Content-Type-Options", "nosniff"}},
+        .headers = {{"Content-Security-Policy", policy}},
     };
 }
 
