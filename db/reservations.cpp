@@ -24,7 +24,9 @@ struct look_row {
     bool is_on_sale = false;
     std::optional<std::int64_t> max_per_customer;
     std::optional<std::string> strategy;
-    std::int64_t available = 0;
+    std::int64_t on_hand = 0;
+    std::int64_t reserved = 0;
+    std::int64_t version = 0;
     timestamp now;
 };
 
@@ -235,8 +237,12 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
             v.is_key_of_another_kind = r.is_key_of_another_kind;
             if (r.earlier_id)
                 v.earlier = {*r.earlier_id, r.earlier_fingerprint.value_or(fingerprint{})};
-            v.prospects.push_back({line.at, r.is_known, r.is_on_sale, r.max_per_customer,
-                                   std::move(r.strategy), r.available});
+            v.prospects.push_back({line.at,
+                                   r.is_known,
+                                   r.is_on_sale,
+                                   r.max_per_customer,
+                                   std::move(r.strategy),
+                                   {r.on_hand, r.reserved, r.version}});
         }
     }
     return views;

@@ -4,6 +4,7 @@
 
 #include "db/transaction.hpp"
 #include "stock/reservation.hpp"
+#include "stock/stock_level.hpp"
 
 #include <array>
 #include <chrono>
@@ -38,7 +39,7 @@ struct prospect {
     bool is_on_sale = false;
     std::optional<units> max_per_customer;
     std::optional<std::string> strategy;
-    units available = 0; // without reclaiming anything
+    stock_level seen; // holds that are due still count as reserved
 };
 
 // One request to reserve, as look() asks about it. What it refers to outlives the call.

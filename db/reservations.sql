@@ -23,11 +23,13 @@ SELECT asked.is_mine,
                           AND COALESCE(i.sale_ends_at > now(), true), false),
        i.max_per_customer,
        i.strategy,
-       COALESCE(l.on_hand - l.reserved, 0),
+       COALESCE(l.on_hand, 0),
+       COALESCE(l.reserved, 0),
+       COALESCE(l.version, 0),
        now()
   FROM asked
   LEFT JOIN LATERAL (SELECT * FROM item WHERE item.sku = asked.sku LIMIT 1) AS i ON true
-  LEFT JOIN LATERAL (SELECT s.on_hand, s.reserved
+  LEFT JOIN LATERAL (SELECT s.on_hand, s.reserved, s.version
                        FROM stock_level s
                       WHERE s.sku = asked.sku AND s.location = asked.location
                       LIMIT 1) AS l ON true

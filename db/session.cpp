@@ -23,6 +23,9 @@ namespace {
 // The constraint that finds two requests with one idempotency key.
 constexpr std::string_view reservation_key = "reservation_key";
 
+// The column that is left empty, against its NOT NULL, where a level is not as it was seen.
+constexpr std::string_view level_version = "version";
+
 // Beyond the server's own timeout: what an answer may take to travel before the connection is cut.
 constexpr auto travel_allowance = std::chrono::seconds(2);
 
@@ -286,11 +289,11 @@ struct session::impl {
             return std::string(text ? text : "");
         };
         auto fault = to_error(field(PG_DIAG_SQLSTATE), name);
-        bool const is_key_taken =
-            fault.kind() == fault::constraint && field(PG_DIAG_CONSTRAINT_NAME) == reservation_key;
-        if (is_key_taken)
-            return error(fault::conflict, fault.sqlstate(), std::string(name));
-        return fault;
+        if (fault.kind() != fault::constraint)
+            return fault;
+        bool const is_conflict = field(PG_DIAG_CONSTRAINT_NAME) == reservation_key ||
+                                 field(PG_DIAG_COLUMN_NAME) == level_version;
+        return is_conflict ? error(fault::conflict, fault.sqlstate(), std::string(name)) : fault;
     }
 
     error to_error(std::string sqlstate, std::string_view name)

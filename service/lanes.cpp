@@ -12,6 +12,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+constexpr std::size_t worth_a_flush = 32; // a batch of fewer is not made smaller
+
 // Whether a fault of a batch may be the doing of one command in it, so that the others would
 // succeed without it.
 bool may_have_culprit(std::exception_ptr const& fault)
@@ -126,18 +128,26 @@ bool lanes::push(lane& to, waiting& w)
     return true;
 }
 
+// How many go into the next batch. The callers answered last will soon be back: half of them all,
+// so that some are read and answered while others are done, instead of lane and callers taking
+// turns.
+std::size_t lanes::share_of(std::size_t queued, std::size_t answered) const noexcept
+{
+    auto const half = (queued + answered + 1) / 2;
+    return std::min({options_.batch_max, queued, std::max(half, worth_a_flush)});
+}
+
 void lanes::work_through(lane& from)
 {
     session_gauge link(options_.session, metrics_);
     std::vector<waiting*> batch;
     for (;;) {
-        batch.clear();
         {
             std::unique_lock lock(from.mutex);
             from.wake.wait(lock, [&] { return from.is_stopping || !from.queue.empty(); });
             if (from.queue.empty())
                 return;
-            auto const count = std::min(options_.batch_max, from.queue.size());
+            auto const count = share_of(from.queue.size(), batch.size());
             auto const end = from.queue.begin() + static_cast<std::ptrdiff_t>(count);
             batch.assign(from.queue.begin(), end);
             from.queue.erase(from.queue.begin(), end);

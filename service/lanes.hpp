@@ -79,6 +79,7 @@ private:
 
     boost::asio::awaitable<void> wait(waiting&, std::uint16_t hint);
     [[nodiscard]] bool push(lane&, waiting&);
+    [[nodiscard]] std::size_t share_of(std::size_t queued, std::size_t answered) const noexcept;
     void work_through(lane&);
     void do_batch(db::link&, std::span<waiting*> batch);
     void settle(db::link&, std::span<waiting*>);

@@ -11,6 +11,7 @@
 #include "stock/result.hpp"
 #include "strategies/registry.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -159,6 +160,7 @@ private:
     strategy_registry const& strategies_;
     reservation_settings settings_;
     metrics& metrics_;
+    mutable std::atomic<int> wary_{0}; // batches to come that count on nothing seen
 };
 
 } // namespace holdfast

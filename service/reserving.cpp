@@ -69,7 +69,7 @@ result<void> check_on_sale(view const& seen)
 bool is_clearly_short(reserve_command const& cmd, view const& seen)
 {
     for (std::size_t i = 0; i < cmd.lines.size(); ++i)
-        if (seen.prospects[i].available < cmd.lines[i].quantity)
+        if (seen.prospects[i].seen.available() < cmd.lines[i].quantity)
             return true;
     return false;
 }
@@ -85,14 +85,21 @@ limit_check limits_of(reserve_command const& cmd, view const& seen, units open_h
     return check;
 }
 
+// After the levels were not as they had been seen, so many batches lock them first: somebody else
+// serves the same rush, and would be met again.
+constexpr int wary_batches = 64;
+
+// Whether a level may be counted on to be as the look saw it, or is locked first.
+enum class trust { in_the_look, in_locks };
+
 // One attempt in one transaction. Of several requests each has its own answer; a request that is
 // refused leaves nothing behind in it.
 class attempt {
 public:
-    attempt(db::transaction& tx, commands cmds, company how, strategy_registry const& strategies,
-            reservation_settings const& settings)
-        : tx_(tx), cmds_(cmds), company_(how), strategies_(strategies), settings_(settings),
-          answers_(cmds.size()), book_(tx)
+    attempt(db::transaction& tx, commands cmds, company how, trust what,
+            strategy_registry const& strategies, reservation_settings const& settings)
+        : tx_(tx), cmds_(cmds), company_(how), trust_(what), strategies_(strategies),
+          settings_(settings), answers_(cmds.size()), book_(tx)
     {}
 
     // False when there is nothing to commit, and the transaction must be rolled back.
@@ -110,7 +117,7 @@ public:
         is_hopeful_ = !is_alone() && looks_enough();
         if (is_hopeful_)
             insert();
-        if (!take())
+        if (!(is_hopeful_ && take_as_seen()) && !take())
             return false;
         if (!is_hopeful_)
             insert();
@@ -220,7 +227,9 @@ private:
         if (is_held_superseded() && !candidates_.empty())
             release_superseded();
         refuse(over_their_limits());
-        refuse(clearly_short());
+        for (auto& [place, why] : clearly_short())
+            answers_[place] = std::move(why);
+        std::erase_if(candidates_, [&](candidate const& c) { return !!answers_[c.place]; });
     }
 
     // Puts the superseded hold's units back before anything is taken, with every level of both
@@ -280,7 +289,8 @@ private:
         return refused;
     }
 
-    // Sold out as far as the look could see: no row is locked to say so.
+    // Sold out as far as the look could see: no row is locked to say so. It saw key and level at
+    // one instant, so a duplicate that has been served since has what came free since.
     refusals clearly_short()
     {
         refusals refused;
@@ -323,7 +333,7 @@ private:
         std::size_t line = 0;
         units_wanted wanted;
         std::string_view strategy;
-        units available = 0; // as the look saw it
+        stock_level seen; // by the look
     };
 
     // By level, and first come first served on each.
@@ -337,7 +347,7 @@ private:
                                n,
                                {c.made.lines[n].at, c.made.lines[n].quantity},
                                strategy_of(views_[c.place].prospects[n]),
-                               views_[c.place].prospects[n].available});
+                               views_[c.place].prospects[n].seen});
         }
         std::ranges::stable_sort(all, {}, [](entry const& e) { return std::tie(e.wanted.at); });
         return all;
@@ -356,9 +366,27 @@ private:
         for (std::size_t n = 0; n < taken_.size(); ++n) {
             bool const is_next = n == 0 || taken_[n - 1].wanted.at != taken_[n].wanted.at;
             sum = (is_next ? 0 : sum) + taken_[n].wanted.quantity;
-            if (sum > taken_[n].available)
+            if (sum > taken_[n].seen.available())
                 return false;
         }
+        return true;
+    }
+
+    // Counts on one level being as the look saw it, so that everything goes out in one go. False
+    // when it has to be done otherwise.
+    bool take_as_seen()
+    {
+        auto const& first = taken_.front();
+        if (trust_ != trust::in_the_look || first.wanted.at != taken_.back().wanted.at)
+            return false;
+        std::vector<units_wanted> wanted;
+        for (auto const& e : taken_)
+            wanted.push_back(e.wanted);
+        auto const got = strategies_.named(first.strategy).take_as_seen(tx_, wanted, first.seen);
+        if (!got)
+            return false;
+        for (std::size_t n = 0; n < taken_.size(); ++n)
+            taken_[n].of->taken[taken_[n].line] = (*got)[n].after;
         return true;
     }
 
@@ -447,6 +475,7 @@ private:
     db::transaction& tx_;
     commands cmds_;
     company company_;
+    trust trust_;
     strategy_registry const& strategies_;
     reservation_settings const& settings_;
     std::vector<reserve_answer> answers_;
@@ -520,8 +549,15 @@ reservations::attempted reservations::try_reserve(db::link& link, commands cmds,
 {
     attempted done;
     std::vector<movement> moved;
+    bool const is_wary = wary_ > 0;
+    wary_ -= is_wary ? 1 : 0;
+    int attempts = 0;
     auto const committed = db::transact(link, [&](db::transaction& tx) -> result<void> {
-        attempt once(tx, cmds, how, strategies_, settings_);
+        bool const is_first = attempts++ == 0;
+        if (!is_first && !is_wary)
+            wary_ = wary_batches;
+        attempt once(tx, cmds, how, is_first && !is_wary ? trust::in_the_look : trust::in_locks,
+                     strategies_, settings_);
         bool const has_written = once.run();
         done = {std::move(once.answers()), once.customers_with_due_holds()};
         moved = once.movements();

@@ -30,16 +30,33 @@ public:
         return row_lock_->take(tx, wanted);
     }
 
+    std::optional<std::vector<taken>> take_as_seen(db::transaction& tx,
+                                                   std::span<units_wanted const> wanted,
+                                                   stock_level const& seen) const override
+    {
+        auto const& at = wanted.front().at;
+        tx.later(sql::batched::take_as_seen, at.sku, at.location, sum_of(wanted),
+                 static_cast<std::int64_t>(wanted.size()), seen.version);
+        level_map level{{at, seen}};
+        return admit_in_order(level, wanted);
+    }
+
 private:
+    static units sum_of(std::span<units_wanted const> wanted)
+    {
+        units sum = 0;
+        for (auto const& entry : wanted)
+            sum += entry.quantity;
+        return sum;
+    }
+
     // The level as it was before everything was taken; nothing when that did not fit.
     static std::optional<level_map> take_together(db::transaction& tx,
                                                   std::span<units_wanted const> wanted)
     {
         auto const& at = wanted.front().at;
         auto const entries = static_cast<std::int64_t>(wanted.size());
-        units sum = 0;
-        for (auto const& entry : wanted)
-            sum += entry.quantity;
+        auto const sum = sum_of(wanted);
         auto level = tx.maybe<stock_level>(sql::batched::take, at.sku, at.location, sum, entries);
         if (!level)
             return std::nullopt;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,16 @@ public:
     // fits nothing. Throws db::error.
     [[nodiscard]] virtual std::vector<taken> take(db::transaction&,
                                                   std::span<units_wanted const>) const = 0;
+
+    // The same for entries of one level that all fit into it as it was `seen`, without a round trip
+    // of its own: it goes with the transaction's next statement. When the level is another by then,
+    // that statement throws db::error of kind conflict. Nothing for a strategy that cannot.
+    [[nodiscard]] virtual std::optional<std::vector<taken>>
+    take_as_seen(db::transaction&, std::span<units_wanted const>, stock_level const& seen) const
+    {
+        (void)seen;
+        return std::nullopt;
+    }
 };
 
 // Called when an attempt met somebody else's change and has to look again.

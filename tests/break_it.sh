@@ -59,6 +59,11 @@ guard 'batched takes only what is there' strategies/batched.sql \
     'contract_tests batched the last unit goes to one of those who reach for it
 contract_tests batched one level named several times*'
 
+guard 'batched counts only on a level it has seen' strategies/batched.sql \
+    'CASE WHEN version = :seen_version::bigint THEN version + :entries::bigint END' \
+    'version + :entries::bigint + 0 * :seen_version::bigint' \
+    'lane_tests - what somebody else took since the look*'
+
 guard 'what is released comes back once' service/settling.cpp \
     '        if (r.state != reservation_state::held)
             return r;

@@ -151,6 +151,9 @@ void share_a_transaction(workbench& bench)
     CHECK(fits == "yyn");
     CHECK(bench.row(at[0]).reserved == 2);
     CHECK(bench.row(at[1]).reserved == 2);
+    auto const alone = std::span(asked).last(1);
+    wishes.back().lines = {{at[1], 1}};
+    CHECK(bench.reservations.reserve(bench.link, alone).front().value().has_value());
 }
 
 // A caller of the optimistic mode whom others overtake until it locks the row for its look.

@@ -154,6 +154,8 @@ words model::judge(confirm_command const& c) const
         return {"already_released"};
     if (h.state == reservation_state::expired && c.if_expired == if_expired::refuse)
         return {"reservation_expired"};
+    if (h.state == reservation_state::expired && h.is_superseded)
+        return {"already_released"};
     if (c.lines && !are_held(h, *c.lines))
         return {"validation_failed"};
     auto const wanted = c.lines ? *c.lines : wanted_by(h);
@@ -244,8 +246,11 @@ void model::give_up(hold& h, reservation_state how)
 
 void model::note(reserve_command const& c, uuid const& id)
 {
-    if (c.supersedes)
-        give_up(holds_.at(*c.supersedes), reservation_state::released);
+    if (c.supersedes) {
+        auto& old = holds_.at(*c.supersedes);
+        old.is_superseded = true;
+        give_up(old, reservation_state::released);
+    }
     hold made{.lines = {}, .customer = c.customer};
     for (auto const& line : merged(c.lines)) {
         made.lines.push_back({.at = line.at, .quantity = line.quantity});

@@ -30,6 +30,7 @@ public:
         reservation_state state = reservation_state::held;
         std::vector<reservation_line> lines;
         std::optional<std::string> customer;
+        bool is_superseded = false;
     };
 
     // Open holds a customer may have at once; 0 = any number.

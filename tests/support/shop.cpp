@@ -296,9 +296,11 @@ instant to_instant(std::string const& text)
 
 std::string unique(std::string_view prefix)
 {
+    // No name becomes the next one by a little damage.
     static std::atomic<std::uint64_t> count{0};
-    return std::string(prefix) + '-' + std::to_string(seed() % 1'000'000) + '-' +
-           std::to_string(++count);
+    auto const n = ++count;
+    return std::string(prefix) + '-' + std::to_string(n) + '-' +
+           std::to_string(std::mt19937_64(seed() + n)() % 100'000'000);
 }
 
 std::uint64_t seed()
