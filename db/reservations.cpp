@@ -27,6 +27,7 @@ struct look_row {
     std::int64_t on_hand = 0;
     std::int64_t reserved = 0;
     std::int64_t version = 0;
+    bool is_short_with_due = false;
     timestamp now;
 };
 
@@ -215,6 +216,7 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
 {
     std::vector<std::int64_t> lock_numbers, api_key_ids;
     std::vector<std::string> keys, skus, locations;
+    std::vector<units> quantities;
     for (auto const& q : questions)
         for (auto const& line : q.lines) {
             lock_numbers.push_back(q.lock_number);
@@ -222,9 +224,10 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
             keys.push_back(q.key.text);
             skus.push_back(line.at.sku.str());
             locations.push_back(line.at.location.str());
+            quantities.push_back(line.quantity);
         }
     auto rows = tx.many<look_row>(sql::reservations::look, lock_numbers, api_key_ids, keys, skus,
-                                  locations);
+                                  locations, quantities);
     std::vector<view> views;
     views.reserve(questions.size());
     auto row = rows.begin();
@@ -242,7 +245,8 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
                                    r.is_on_sale,
                                    r.max_per_customer,
                                    std::move(r.strategy),
-                                   {r.on_hand, r.reserved, r.version}});
+                                   {r.on_hand, r.reserved, r.version},
+                                   r.is_short_with_due});
         }
     }
     return views;

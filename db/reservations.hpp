@@ -39,7 +39,8 @@ struct prospect {
     bool is_on_sale = false;
     std::optional<units> max_per_customer;
     std::optional<std::string> strategy;
-    stock_level seen; // holds that are due still count as reserved
+    stock_level seen;               // holds that are due still count as reserved
+    bool is_short_with_due = false; // less is available than is wanted, and due holds may help
 };
 
 // One request to reserve, as look() asks about it. What it refers to outlives the call.

@@ -4,14 +4,15 @@
 -- The database's clock decides.
 
 -- Everything known before anything is taken, a row for each line wanted: whether this transaction
--- got the key's lock, what the key made before, and the rules of the item. Locks are tried, not
--- waited for; a key that stands in several rows gets its lock several times.
--- name: look(lock_numbers, api_key_ids, keys, skus, locations) :many
+-- got the key's lock, what the key made before, the rules of the item, the level, and whether due
+-- holds stand on a level that is short. Locks are tried, not waited for; a key that stands in
+-- several rows gets its lock several times.
+-- name: look(lock_numbers, api_key_ids, keys, skus, locations, quantities) :many
 WITH asked AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(w.lock_number) AS is_mine, w.*
       FROM unnest(:lock_numbers::bigint[], :api_key_ids::bigint[], :keys::text[], :skus::text[],
-                  :locations::text[]) WITH ORDINALITY
-           AS w(lock_number, api_key_id, key, sku, location, place)
+                  :locations::text[], :quantities::bigint[]) WITH ORDINALITY
+           AS w(lock_number, api_key_id, key, sku, location, quantity, place)
 )
 SELECT asked.is_mine,
        earlier.id,
@@ -26,6 +27,13 @@ SELECT asked.is_mine,
        COALESCE(l.on_hand, 0),
        COALESCE(l.reserved, 0),
        COALESCE(l.version, 0),
+       CASE WHEN l.on_hand - l.reserved < asked.quantity
+            THEN EXISTS (SELECT
+                           FROM reservation_line h
+                          WHERE h.sku = asked.sku AND h.location = asked.location
+                            AND h.held_until <= now()
+                          LIMIT 1)
+            ELSE false END,
        now()
   FROM asked
   LEFT JOIN LATERAL (SELECT * FROM item WHERE item.sku = asked.sku LIMIT 1) AS i ON true

@@ -66,12 +66,30 @@ result<void> check_on_sale(view const& seen)
     return {};
 }
 
-bool is_clearly_short(reserve_command const& cmd, view const& seen)
+refusal insufficient(std::vector<shortfall> items)
 {
-    for (std::size_t i = 0; i < cmd.lines.size(); ++i)
-        if (seen.prospects[i].seen.available() < cmd.lines[i].quantity)
-            return true;
-    return false;
+    return {.code = errc::insufficient_stock,
+            .detail = "Not enough units are available; nothing was taken.",
+            .items = std::move(items)};
+}
+
+// Why a request is refused that falls short as the look saw it. Without items where due holds may
+// help.
+std::optional<refusal> shortage_of(reserve_command const& cmd, view const& seen)
+{
+    std::vector<shortfall> items;
+    bool may_be_helped = false;
+    for (std::size_t i = 0; i < cmd.lines.size(); ++i) {
+        auto const& [at, wanted] = cmd.lines[i];
+        auto const& p = seen.prospects[i];
+        if (p.seen.available() >= wanted)
+            continue;
+        items.push_back({at, wanted, std::max<units>(0, p.seen.available())});
+        may_be_helped = may_be_helped || p.is_short_with_due;
+    }
+    if (items.empty())
+        return std::nullopt;
+    return insufficient(may_be_helped ? std::vector<shortfall>() : std::move(items));
 }
 
 limit_check limits_of(reserve_command const& cmd, view const& seen, units open_holds_max)
@@ -227,9 +245,7 @@ private:
         if (is_held_superseded() && !candidates_.empty())
             release_superseded();
         refuse(over_their_limits());
-        for (auto& [place, why] : clearly_short())
-            answers_[place] = std::move(why);
-        std::erase_if(candidates_, [&](candidate const& c) { return !!answers_[c.place]; });
+        refuse_clearly_short();
     }
 
     // Puts the superseded hold's units back before anything is taken, with every level of both
@@ -291,13 +307,14 @@ private:
 
     // Sold out as far as the look could see: no row is locked to say so. It saw key and level at
     // one instant, so a duplicate that has been served since has what came free since.
-    refusals clearly_short()
+    void refuse_clearly_short()
     {
-        refusals refused;
+        if (is_held_superseded())
+            return;
         for (auto const& c : candidates_)
-            if (!is_held_superseded() && is_clearly_short(*cmds_[c.place], views_[c.place]))
-                refused.emplace_back(c.place, refusal{.code = errc::insufficient_stock});
-        return refused;
+            if (auto why = shortage_of(*cmds_[c.place], views_[c.place]))
+                answers_[c.place] = *std::move(why);
+        std::erase_if(candidates_, [&](candidate const& c) { return !!answers_[c.place]; });
     }
 
     void refuse(refusals refused)
@@ -584,7 +601,7 @@ std::vector<bool> reservations::reclaim_for(db::link& link, commands cmds, attem
             continue;
         if (answer->error().code == errc::customer_limit)
             may_retry[i] = std::ranges::find(due, *cmds[i]->customer) != due.end();
-        if (answer->error().code == errc::insufficient_stock) {
+        if (answer->error().code == errc::insufficient_stock && answer->error().items.empty()) {
             short_ones.push_back(i);
             wishes.push_back({cmds[i]->lines, cmds[i]->supersedes});
         }
@@ -598,10 +615,7 @@ std::vector<bool> reservations::reclaim_for(db::link& link, commands cmds, attem
         if (found[n].empty())
             may_retry[short_ones[n]] = true;
         else
-            done.answers[short_ones[n]] =
-                refusal{.code = errc::insufficient_stock,
-                        .detail = "Not enough units are available; nothing was taken.",
-                        .items = std::move(found[n])};
+            done.answers[short_ones[n]] = insufficient(std::move(found[n]));
     }
     return may_retry;
 }
