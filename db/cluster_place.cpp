@@ -155,7 +155,7 @@ fs::path take_refuge(fs::path const& directory, cluster_options const& options)
         fs::permissions(options.refuge, fs::perms{0711});
     }
     look_at_earlier_refuges(directory, options);
-    auto const home = fs::canonical(options.refuge) / random_name();
+    auto home = fs::canonical(options.refuge) / random_name();
     fs::create_directory(home);
     fs::permissions(home, fs::perms{0711});
     write_text(home / owner_note, directory.string() + "\n");
@@ -219,7 +219,7 @@ fs::path home_of(fs::path const& directory)
 {
     if (!fs::exists(directory / cluster_pointer))
         return directory;
-    fs::path const home{first_line_of(directory / cluster_pointer)};
+    fs::path home{first_line_of(directory / cluster_pointer)};
     if (!home.is_absolute() || !fs::is_directory(home))
         throw cluster_error(fmt::format(
             "The database of {} lived in {}, which is gone. Put that folder back from a backup, or "

@@ -75,7 +75,7 @@ bool holds_server(fs::path const& directory)
 fs::path find_binaries(fs::path const& wanted)
 {
     if (!wanted.empty()) {
-        auto const directory = fs::absolute(wanted);
+        auto directory = fs::absolute(wanted);
         if (holds_server(directory))
             return directory;
         throw cluster_error(fmt::format("There is no PostgreSQL {} in {}: initdb and postgres are "

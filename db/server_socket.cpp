@@ -69,7 +69,7 @@ fs::path settle_socket_directory(cluster_place const& where)
 {
     if (auto const known = known_socket_directory(where.home, where.owner.uid))
         return *known;
-    auto const inside = where.home / socket_directory_name;
+    auto inside = where.home / socket_directory_name;
     if (!can_hold_socket(inside))
         return make_short_socket_directory(where);
     fs::remove_all(inside); // of another owner, in a copied folder

@@ -32,7 +32,7 @@ movement_kind kind_of(std::string_view reason)
     return movement_kind::adjusted;
 }
 
-adjustment as_it_stands(db::transaction& tx, db::movements::entry entry)
+adjustment as_it_stands(db::transaction& tx, db::movements::entry const& entry)
 {
     auto const& at = entry.movement.at;
     adjustment a{.entry = entry, .level = {at.location, {}}, .holds = {}};
@@ -50,9 +50,9 @@ outcome<adjustment> replay(db::transaction& tx, adjust_command const& cmd, std::
 {
     std::int64_t id = 0;
     std::from_chars(kept.data(), kept.data() + kept.size(), id);
-    auto entry = db::movements::by_id(tx, cmd.at.sku, id);
+    auto const entry = db::movements::by_id(tx, cmd.at.sku, id);
     HOLDFAST_INVARIANT(entry.has_value());
-    return {as_it_stands(tx, std::move(*entry)), true};
+    return {as_it_stands(tx, *entry), true};
 }
 
 // What the adjustment makes of the number on hand, or why it may not.
@@ -98,9 +98,9 @@ result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust
                        .by = {cmd.actor, cmd.reason, cmd.note, cmd.reference},
                        .shortage = db::levels::shortage::allowed});
     book.write();
-    auto entry = db::movements::of_version(tx, cmd.at, book.level(cmd.at).version);
+    auto const entry = db::movements::of_version(tx, cmd.at, book.level(cmd.at).version);
     idempotency::finish(tx, cmd.key, std::to_string(entry.id));
-    return outcome<adjustment>{as_it_stands(tx, std::move(entry)), false};
+    return outcome<adjustment>{as_it_stands(tx, entry), false};
 }
 
 // Whether the reserved units counted against this adjustment may belong to holds that are due.

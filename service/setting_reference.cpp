@@ -18,6 +18,8 @@ template <class... Visitors>
 struct overloaded : Visitors... {
     using Visitors::operator()...;
 };
+template <class... Visitors>
+overloaded(Visitors...) -> overloaded<Visitors...>;
 
 std::string text_of(config const& of, setting const& s)
 {

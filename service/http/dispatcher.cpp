@@ -243,7 +243,7 @@ boost::asio::awaitable<reply> dispatcher::handle(exchange& x)
     }
 }
 
-reply dispatcher::answer_fault(std::exception_ptr thrown, exchange const& x)
+reply dispatcher::answer_fault(std::exception_ptr const& thrown, exchange const& x)
 {
     auto const say = [&](log::level level, std::string_view what, std::exception const& e) {
         log::write(level, what, {{"request_id", x.request.id}, {"fault", e.what()}});

@@ -45,7 +45,7 @@ private:
     boost::asio::awaitable<std::optional<reply>> authenticate(exchange&);
     std::optional<reply> limit_rate(exchange&);
     std::optional<reply> check_media_type(exchange const&) const;
-    reply answer_fault(std::exception_ptr, exchange const&);
+    reply answer_fault(std::exception_ptr const&, exchange const&);
 
     app& app_;
     std::vector<metrics::route*> counters_; // one for each of routes(), then one for no route

@@ -90,7 +90,7 @@ struct server::impl {
     void start(session_set& room, std::shared_ptr<session> const& one, asio::awaitable<void> work)
     {
         application.metrics.connection_opened();
-        auto ended = [this, &room, one](std::exception_ptr fault) {
+        auto ended = [this, &room, one](std::exception_ptr const& fault) {
             if (fault)
                 log::error("connection.failed");
             application.metrics.connection_closed();

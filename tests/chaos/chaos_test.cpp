@@ -166,7 +166,9 @@ std::vector<order> rush(service_process const& service, std::vector<std::string>
     std::vector<order> all;
     for (auto const& each : buyers) {
         all.insert(all.end(), each->orders().begin(), each->orders().end());
-        for (auto const& [kind, times] : each->outcomes()) {
+        for (auto const& [each_kind, each_times] : each->outcomes()) {
+            auto const& kind = each_kind;
+            auto const& times = each_times;
             INFO(kind << " came " << times << " times");
             CHECK(is_honest(kind));
         }

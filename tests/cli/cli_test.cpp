@@ -253,7 +253,7 @@ TEST_CASE("the audit ends with 0 when all is well, and with 1 and the offender w
     CHECK(report.at("violations").empty());
 
     // Each of these passes the constraints of the schema, and none passes the audit.
-    for (auto const& [damage, repair] : std::vector<std::pair<std::string, std::string>>{
+    for (auto const& [each_damage, repair] : std::vector<std::pair<std::string, std::string>>{
              {"UPDATE stock_level SET on_hand = on_hand + 1 WHERE sku = $1",
               "UPDATE stock_level SET on_hand = on_hand - 1 WHERE sku = $1"},
              {"UPDATE stock_level SET reserved = reserved - 1 WHERE sku = $1",
@@ -264,6 +264,7 @@ TEST_CASE("the audit ends with 0 when all is well, and with 1 and the offender w
               " AND confirmed > 0",
               "UPDATE reservation_line SET confirmed = confirmed + 1 WHERE sku = $1"
               " AND confirmed > 0"}}) {
+        auto const& damage = each_damage;
         CAPTURE(damage);
         sql.run(damage, {sku});
         auto const bad = keep(db, {"audit"});

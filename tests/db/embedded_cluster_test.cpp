@@ -100,7 +100,7 @@ cluster_options made_in(temporary_directory const& place)
     static temporary_directory const pattern;
     if (auto const options = in(pattern); !fs::exists(options.directory))
         embedded_cluster::start(options).stop();
-    auto const options = in(place);
+    auto options = in(place);
     auto const copied = db::run(
         {.program = "/bin/cp", .arguments = {"-a", in(pattern).directory, options.directory}}, 60s);
     if (!copied.has_succeeded())

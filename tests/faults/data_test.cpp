@@ -177,7 +177,8 @@ TEST_CASE("K5: one bad row in ten thousand is named, and nothing of the file is 
         {" A-15,7,bad", "/rows/17/sku"},
         {",7,bad", "/rows/17/sku"},
     };
-    for (auto const& [text, pointer] : bad_rows) {
+    for (auto const& [each_text, pointer] : bad_rows) {
+        auto const& text = each_text;
         CAPTURE(text);
         auto const refused = front.import_csv("set", catalogue("B-", 17, text));
         CHECK(outcome(refused) == "400 validation-failed");

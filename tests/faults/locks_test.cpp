@@ -341,7 +341,9 @@ TEST_CASE("I2: everything at once on five items for a while, and every unit acco
     for (auto const& each : bustles)
         for (auto const& [kind, times] : each.outcomes())
             outcomes[kind] += times;
-    for (auto const& [kind, times] : outcomes) {
+    for (auto const& [each_kind, each_times] : outcomes) {
+        auto const& kind = each_kind;
+        auto const& times = each_times;
         INFO(kind << " came " << times << " times");
         CHECK(is_plain_answer(kind));
     }

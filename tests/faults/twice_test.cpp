@@ -36,7 +36,7 @@ http_response reserve_and_release(shop& till, std::string const& sku, std::atomi
 {
     try {
         while (true) {
-            auto const answer = till.reserve(sku);
+            auto answer = till.reserve(sku);
             if (answer.status != 201)
                 return answer;
             auto const id = id_of(answer);

@@ -218,7 +218,8 @@ TEST_CASE("JSON that is no reservation is refused with everything that is wrong 
     auto const sku = front.item(1000);
     auto const books = books_of(db);
 
-    for (auto const& [text, pointers] : faulty_reservations) {
+    for (auto const& [each_text, pointers] : faulty_reservations) {
+        auto const& text = each_text;
         CAPTURE(text.substr(0, 300));
         auto const answer = front.post_text("/v1/reservations", with_sku(text, sku));
         CHECK(verdict(answer) == "400 validation-failed");

@@ -109,7 +109,9 @@ TEST_CASE("a service that is stopped in mid-rush answers every request it was se
             CAPTURE(i);
             CHECK(shifts[i].unanswered == 0);
             promised += shifts[i].ids.size();
-            for (auto const& [kind, times] : shifts[i].outcomes) {
+            for (auto const& [each_kind, each_times] : shifts[i].outcomes) {
+                auto const& kind = each_kind;
+                auto const& times = each_times;
                 INFO(kind << " came " << times << " times");
                 CHECK((kind == "201" || kind == "503 overloaded"));
             }

@@ -77,7 +77,8 @@ TEST_CASE("what moves units needs a key that can be a key")
     auto const requests = keyed_requests(front, front.item(100));
     auto const books = books_of(db);
 
-    for (auto const& [target, body, type, status] : requests) {
+    for (auto const& [each_target, body, type, status] : requests) {
+        auto const& target = each_target;
         CAPTURE(target);
         header_list const headers{{"Content-Type", type}};
         CHECK(verdict(post(front.http(), target, body, headers)) == "400 idempotency-key-missing");
@@ -115,7 +116,8 @@ TEST_CASE("a request sent again is answered again, and done once")
     shop front(service);
     auto const sku = front.item(100);
 
-    for (auto const& [target, body, type, status] : keyed_requests(front, sku)) {
+    for (auto const& [each_target, body, type, status] : keyed_requests(front, sku)) {
+        auto const& target = each_target;
         CAPTURE(target);
         header_list const headers{{"Content-Type", type}, {"Idempotency-Key", unique("key")}};
         auto const first = post(front.http(), target, body, headers);
@@ -133,10 +135,12 @@ TEST_CASE("a request sent again is answered again, and done once")
 
     // With quotes and without, the same key; and white space or order make no other request.
     auto const first = reserve(front.http(), body_of(sku, 2), "key-1").json();
-    for (auto const& [key, body] : std::vector<std::pair<std::string, std::string>>{
+    for (auto const& [each_key, each_body] : std::vector<std::pair<std::string, std::string>>{
              {"\"key-1\"", body_of(sku, 2)},
              {"key-1", " {\n" + lines_of(sku, 2) + "\n} "},
              {"key-1", R"({"lines":[{"quantity":2,"sku":")" + sku + "\"}]}"}}) {
+        auto const& body = each_body;
+        auto const& key = each_key;
         CAPTURE(key);
         CAPTURE(body);
         auto const again = reserve(front.http(), body, key);

@@ -181,7 +181,7 @@ std::string lines_of(std::string const& sku, int quantity)
 std::string call_reservations(checked_calls& call)
 {
     std::string const all = "/v1/reservations";
-    auto const sku = unique("SKU");
+    auto sku = unique("SKU");
     call("/v1/stock/{sku}", {.method = "PUT",
                              .target = "/v1/stock/" + sku,
                              .body = R"({"on_hand":10,"name":"Tee","max_per_customer":5})"});
@@ -278,8 +278,10 @@ TEST_CASE("every route is described, and nothing is described that is no route")
 
     std::set<std::string> described;
     std::set<std::string> ids;
-    for (auto const& [path, item] : document.at("paths").items()) {
-        for (auto const& [method, operation] : item.items()) {
+    for (auto const& [each_path, item] : document.at("paths").items()) {
+        auto const& path = each_path;
+        for (auto const& [each_method, operation] : item.items()) {
+            auto const& method = each_method;
             if (method == "parameters")
                 continue;
             CAPTURE(path);
@@ -351,7 +353,8 @@ TEST_CASE("every reference of the document leads somewhere, and every schema is 
         CHECK(document.contains(json::json_pointer(reference)));
     }
     for (std::string const kind : {"schemas", "responses", "parameters", "headers"})
-        for (auto const& [name, ignored] : document.at("components").at(kind).items()) {
+        for (auto const& [each_name, ignored] : document.at("components").at(kind).items()) {
+            auto const& name = each_name;
             CAPTURE(name);
             CHECK(references.contains("/components/" + kind + '/' + name));
         }

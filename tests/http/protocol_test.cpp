@@ -143,7 +143,9 @@ TEST_CASE("a wrong address and a wrong method are told apart")
         {"BREW", "/v1/audit", {"GET", "HEAD"}},
         {"get", "/v1/audit", {"GET", "HEAD"}},
     };
-    for (auto const& [method, target, allowed] : wrong_methods) {
+    for (auto const& [each_method, each_target, allowed] : wrong_methods) {
+        auto const& method = each_method;
+        auto const& target = each_target;
         CAPTURE(method);
         CAPTURE(target);
         auto const answer = front.http().send({.method = method, .target = target});

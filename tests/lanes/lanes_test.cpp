@@ -275,8 +275,9 @@ TEST_CASE("what somebody else took since the look is not counted on")
     migrated_database const place;
     workbench bench(place);
     process service(bench, {.lanes = 1});
-    for (auto const& [on_hand, answer] :
+    for (auto const& [each_on_hand, answer] :
          {std::pair<units, std::string>{1, "insufficient_stock"}, {2, "ok"}}) {
+        auto const& on_hand = each_on_hand;
         CAPTURE(on_hand);
         auto const at = bench.item(on_hand);
         auto clerk = place.session();

@@ -664,7 +664,7 @@ public:
                 std::scoped_lock const lock(mutex_);
                 ideas.ids = ids_;
             }
-            if (auto const word = act(bench, luck, ideas); !is_fair(word))
+            if (auto word = act(bench, luck, ideas); !is_fair(word))
                 return word;
         }
         return {};

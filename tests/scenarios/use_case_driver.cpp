@@ -23,7 +23,7 @@ reply shown(result<reservation> const& answer)
     return {.word = std::string(to_string(answer->state)), .id = answer->id};
 }
 
-std::string with_replay(std::string word, bool is_replay)
+std::string with_replay(std::string const& word, bool is_replay)
 {
     return is_replay ? word + " again" : word;
 }

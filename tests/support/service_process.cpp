@@ -99,7 +99,7 @@ int open_log(std::filesystem::path const& file)
 
 } // namespace
 
-service_process::service_process(service_options options)
+service_process::service_process(service_options const& options)
     : scratch_(new_scratch_directory()),
       data_(options.data_directory.empty() ? scratch_ / "data" : options.data_directory),
       admin_key_("hf_test_bootstrap_key_0123456789abcdef0123456789abcdef")

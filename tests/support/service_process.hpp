@@ -32,7 +32,7 @@ struct service_options {
 // One running service. Starting returns when it says that it listens, or throws with what it wrote.
 class service_process {
 public:
-    explicit service_process(service_options options = {});
+    explicit service_process(service_options const& options = {});
     service_process(service_process const&) = delete;
     service_process& operator=(service_process const&) = delete;
 

@@ -115,7 +115,7 @@ workbench::workbench(migrated_database const& database, workbench_options const&
 
 level_key workbench::item(units on_hand)
 {
-    level_key const at{new_sku(), location()};
+    level_key at{new_sku(), location()};
     auto command = change_of(at.sku);
     command.on_hand = on_hand;
     auto const made = catalogue.put(link, command);

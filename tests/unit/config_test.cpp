@@ -397,7 +397,8 @@ TEST_CASE("a number given by flag reaches the member in the place of its row, an
     auto const rows = describe(config{});
     auto const before = fields_of(config{});
     for (std::size_t row = 0; row < rows.size(); ++row) {
-        auto const& [name, text] = rows[row];
+        auto const& name = rows[row].name;
+        auto const& text = rows[row].text;
         if (text.find_first_not_of("0123456789") != std::string::npos)
             continue;
         auto expected = before;

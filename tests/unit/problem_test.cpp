@@ -73,7 +73,8 @@ TEST_CASE("every refusal has the status of the contract")
         {errc::quantity_overflow, 422},
     };
     CHECK(statuses.size() == static_cast<std::size_t>(errc::quantity_overflow) + 1);
-    for (auto const& [code, status] : statuses) {
+    for (auto const& [each_code, status] : statuses) {
+        auto const& code = each_code;
         auto const answer = http::problem(refusal{.code = code}, a_request());
         auto const body = json::parse(answer.body);
         CHECK_MESSAGE(answer.status == status, slug(code));
