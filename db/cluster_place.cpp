@@ -53,7 +53,7 @@ void refuse_foreign(fs::path const& directory)
             "with --data, or run that server yourself and set HOLDFAST_DATABASE_URL.",
             directory.string()));
     }
-    if (fs::exists(directory / cluster_name) || fs::exists(directory / cluster_pointer))
+    if (holds_cluster(directory))
         return;
     for (auto const& entry : fs::directory_iterator(directory))
         if (auto const name = entry.path().filename().string(); !is_ours(name))
@@ -213,6 +213,11 @@ void check_version(fs::path const& cluster)
         "{2}. Nothing was changed. Dump it with pg_dump of PostgreSQL {1}, start Holdfast on an "
         "empty folder (--data) and load the dump there; or go on with the Holdfast that made it.",
         cluster.string(), version, major_version));
+}
+
+bool holds_cluster(fs::path const& directory)
+{
+    return fs::exists(directory / cluster_name) || fs::exists(directory / cluster_pointer);
 }
 
 fs::path home_of(fs::path const& directory)

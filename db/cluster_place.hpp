@@ -28,6 +28,9 @@ struct cluster_place {
 // ours to use.
 [[nodiscard]] cluster_place settle_place(cluster_options const& options);
 
+// Whether a cluster is there, or a pointer to where it lives.
+[[nodiscard]] bool holds_cluster(std::filesystem::path const& directory);
+
 // Where the pointer leads, else the directory itself.
 [[nodiscard]] std::filesystem::path home_of(std::filesystem::path const& directory);
 

@@ -433,7 +433,7 @@ embedded_cluster embedded_cluster::start(cluster_options options)
 
 bool embedded_cluster::exists(fs::path const& directory)
 {
-    return fs::exists(directory / cluster_name) || fs::exists(directory / cluster_pointer);
+    return holds_cluster(directory);
 }
 
 std::optional<std::string> embedded_cluster::find_running(fs::path const& directory)

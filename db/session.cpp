@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view reservation_key = "reservation_key";
 
 // The column that is left empty, against its NOT NULL, where a level is not as it was seen.
+constexpr std::string_view level_table = "stock_level";
 constexpr std::string_view level_version = "version";
 
 // Beyond the server's own timeout: what an answer may take to travel before the connection is cut.
@@ -291,8 +292,10 @@ struct session::impl {
         auto fault = to_error(field(PG_DIAG_SQLSTATE), name);
         if (fault.kind() != fault::constraint)
             return fault;
-        bool const is_conflict = field(PG_DIAG_CONSTRAINT_NAME) == reservation_key ||
-                                 field(PG_DIAG_COLUMN_NAME) == level_version;
+        bool const is_key_taken = field(PG_DIAG_CONSTRAINT_NAME) == reservation_key;
+        bool const has_level_moved =
+            field(PG_DIAG_TABLE_NAME) == level_table && field(PG_DIAG_COLUMN_NAME) == level_version;
+        bool const is_conflict = is_key_taken || has_level_moved;
         return is_conflict ? error(fault::conflict, fault.sqlstate(), std::string(name)) : fault;
     }
 

@@ -8,8 +8,6 @@
 #include "strategies/admission.hpp"
 #include "strategies/strategy.hpp"
 
-#include <algorithm>
-
 namespace holdfast {
 
 std::unique_ptr<strategy> make_row_lock(conflict_listener const&);

@@ -45,9 +45,8 @@ public:
     // of its own: it goes with the transaction's next statement. When the level is another by then,
     // that statement throws db::error of kind conflict. Nothing for a strategy that cannot.
     [[nodiscard]] virtual std::optional<std::vector<taken>>
-    take_as_seen(db::transaction&, std::span<units_wanted const>, stock_level const& seen) const
+    take_as_seen(db::transaction&, std::span<units_wanted const>, stock_level const& /*seen*/) const
     {
-        (void)seen;
         return std::nullopt;
     }
 };
