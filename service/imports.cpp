@@ -395,6 +395,25 @@ struct import_result {
     std::vector<level_key> short_levels;
 };
 
+// Levels of these items by what is promised and still stands: holds that are due do not count.
+class standing_levels {
+public:
+    standing_levels(db::transaction& tx, std::vector<std::string> const& skus)
+    {
+        for (auto& found : db::levels::of_items(tx, skus))
+            levels_.emplace(std::move(found.at), found.level);
+    }
+
+    [[nodiscard]] stock_level operator()(level_key const& at) const
+    {
+        auto const found = levels_.find(at);
+        return found == levels_.end() ? stock_level{} : found->second;
+    }
+
+private:
+    std::map<level_key, stock_level> levels_;
+};
+
 // Items are locked and made in the order of their SKUs, then their levels in the global order.
 result<outcome<import_report>> import_once(db::transaction& tx, import_command const& cmd,
                                            std::vector<import_row> const& rows, import_result& done)
@@ -404,7 +423,8 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
     if (kept)
         return outcome<import_report>{report_of(cmd, *kept), true};
-    import_plan plan(cmd, rows, db::items::lock(tx, skus_of(rows)));
+    auto const skus = skus_of(rows);
+    import_plan plan(cmd, rows, db::items::lock(tx, skus));
     auto const& fresh = plan.fresh_items();
     if (static_cast<std::size_t>(db::items::insert(tx, fresh)) != fresh.size())
         throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
@@ -412,7 +432,10 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     db::levels::create(tx, levels);
     ledger book(tx);
     book.lock(levels);
-    plan.judge([&](level_key const& at) -> stock_level const& { return book.level(at); });
+    if (cmd.mode == import_mode::count)
+        plan.judge(standing_levels(tx, skus)); // a count goes through, and tells what is short
+    else
+        plan.judge([&](level_key const& at) -> stock_level const& { return book.level(at); });
     done.short_levels = plan.short_levels();
     for (auto const& [at, what] : plan.moves())
         book.move(at, what);
@@ -435,14 +458,8 @@ result<outcome<import_report>> preview(db::transaction& tx, import_command const
     if (kept)
         return outcome<import_report>{report_of(cmd, *kept), true};
     auto const skus = skus_of(rows);
-    std::map<level_key, stock_level> levels;
-    for (auto& found : db::levels::of_items(tx, skus))
-        levels.emplace(std::move(found.at), found.level);
     import_plan plan(cmd, rows, db::items::by_skus(tx, skus));
-    plan.judge([&](level_key const& at) {
-        auto const found = levels.find(at);
-        return found == levels.end() ? stock_level{} : found->second;
-    });
+    plan.judge(standing_levels(tx, skus));
     HOLDFAST_TRY(auto report, std::move(plan).report());
     return outcome<import_report>{std::move(report), false};
 }

@@ -101,6 +101,27 @@ TEST_CASE("set, add and count each do what they say, and a dry run only shows it
     CHECK(front.audit_ok());
 }
 
+TEST_CASE("what a stocktake leaves short are promises that still stand")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    front.hold({{sku, 3}});
+    front.wait_until_expired(front.hold({{sku, 6}}, {{"ttl_seconds", 1}}));
+    auto const counted = "sku,quantity\n" + sku + ",2\n";
+    for (auto const& more : std::vector<std::vector<std::string>>{{"--dry-run"}, {}}) {
+        std::vector<std::string> command{"import", "-", "--mode", "count", "--json"};
+        command.insert(command.end(), more.begin(), more.end());
+        auto const answer = ask(service, command, counted);
+        CAPTURE(answer.err);
+        REQUIRE(answer.status == 0);
+        CHECK(json::parse(answer.out).at("differences").at(0).at("short") == 1);
+    }
+    CHECK(front.item_of(sku).at("levels").at(0).at("short") == 1);
+    CHECK(front.audit_ok());
+}
+
 TEST_CASE("a dry run waits for nobody, and nobody waits for it")
 {
     database const db;
