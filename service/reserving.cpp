@@ -103,8 +103,8 @@ limit_check limits_of(reserve_command const& cmd, view const& seen, units open_h
     return check;
 }
 
-// After the levels were not as they had been seen, so many batches lock them first: somebody else
-// serves the same rush, and would be met again.
+// After a transaction that counted on what it saw had to run again, so many batches lock first: as
+// a rule somebody else serves the same rush, and would be met again.
 constexpr int wary_batches = 64;
 
 // Whether a level may be counted on to be as the look saw it, or is locked first.
