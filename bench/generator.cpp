@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -55,7 +56,7 @@ struct stream {
     stream_plan plan;
     tally counted;
     std::uint64_t sent = 0;
-    std::vector<std::uint32_t> free; // connections of an open loop with nothing under way
+    std::deque<std::uint32_t> free; // connections of an open loop with nothing under way
 };
 
 [[noreturn]] void fail(char const* doing)
@@ -235,8 +236,9 @@ void generator::send_due(clock::time_point now)
 {
     for (auto& each : streams_)
         while (!each.free.empty() && has_unsent(each) && next_due(each) <= now) {
-            auto const index = each.free.back();
-            each.free.pop_back();
+            // The one that rested longest: none is left alone until the service closes it.
+            auto const index = each.free.front();
+            each.free.pop_front();
             send(index, next_due(each));
         }
 }

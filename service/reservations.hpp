@@ -95,6 +95,8 @@ using settle_answer = std::optional<result<reservation>>;
 // meanwhile; a caller who loses that race so often waits in an overload.
 inline constexpr int rounds_max = 50;
 
+struct attempted; // service/attempt.hpp
+
 class reservations {
 public:
     reservations(strategy_registry const&, reservation_settings, metrics&);
@@ -143,13 +145,6 @@ public:
     [[nodiscard]] reservation_page list(db::link&, reservation_filter const&) const;
 
 private:
-    // What one transaction led to.
-    struct attempted {
-        std::vector<reserve_answer> answers;
-        // Of customers refused for their limits, those whom expiring their due holds may help.
-        std::vector<std::string> customers_with_due_holds;
-    };
-
     void go_rounds(db::link&, std::span<reserve_command const* const>, company,
                    std::span<reserve_answer>) const;
     [[nodiscard]] attempted try_reserve(db::link&, std::span<reserve_command const* const>,

@@ -72,7 +72,7 @@ guard 'what is released comes back once' service/settling.cpp \
 fault_tests - C4:*
 scenario_tests - a released hold stays released'
 
-guard 'a request sent again is looked up first' service/reserving.cpp \
+guard 'a request sent again is looked up first' service/attempt.cpp \
     '        if (seen.earlier)
 ' '        if (false)
 ' \
