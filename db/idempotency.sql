@@ -17,3 +17,13 @@ SELECT r.fingerprint, NULL
 -- name: keep(api_key_id, key, fingerprint, kept) :exec
 INSERT INTO idempotency_key (api_key_id, key, fingerprint, kept)
 VALUES (:api_key_id::bigint, :key, :fingerprint::bytea, :kept);
+
+-- Forgets the oldest of those that are older.
+-- name: forget(keep_seconds, row_count) :exec
+DELETE FROM idempotency_key
+ WHERE ctid IN (SELECT ctid
+                  FROM idempotency_key
+                 WHERE created_at < now() - :keep_seconds::bigint * interval '1 second'
+                 ORDER BY created_at
+                 LIMIT :row_count::bigint
+                   FOR UPDATE SKIP LOCKED);

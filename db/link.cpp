@@ -21,6 +21,7 @@ session& link::session()
     std::this_thread::sleep_until(next_attempt_);
     try {
         session_ = std::make_unique<db::session>(options_);
+        ++sessions_made_;
     } catch (error const&) {
         next_attempt_ = std::chrono::steady_clock::now() + pause_after_failure;
         throw;

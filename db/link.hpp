@@ -5,6 +5,7 @@
 #include "db/session.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -21,12 +22,17 @@ public:
     // Forgets the session; the next use makes a new one.
     void drop() noexcept { session_.reset(); }
 
+    // How many sessions there were: another number means that what belonged to one, such as its
+    // locks, is gone.
+    [[nodiscard]] std::uint64_t sessions_made() const noexcept { return sessions_made_; }
+
     [[nodiscard]] bool is_connected() const noexcept { return session_ != nullptr; }
     [[nodiscard]] session_options const& options() const noexcept { return options_; }
 
 private:
     session_options options_;
     std::unique_ptr<db::session> session_;
+    std::uint64_t sessions_made_ = 0;
     std::chrono::steady_clock::time_point next_attempt_;
 };
 

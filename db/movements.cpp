@@ -3,7 +3,6 @@
 
 #include "sql/movements.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace holdfast::db::movements {
@@ -27,19 +26,11 @@ struct entry_row {
     timestamp at;
 };
 
-movement_kind kind_of(std::string_view name)
-{
-    auto const found = std::ranges::find(movement_kind_names, name);
-    if (found == movement_kind_names.end())
-        throw std::logic_error("unknown kind of movement in the ledger");
-    return static_cast<movement_kind>(found - movement_kind_names.begin());
-}
-
 entry to_entry(sku const& of, entry_row r)
 {
     return {.id = r.id,
             .movement = {.at = {of, location(std::move(r.location))},
-                         .kind = kind_of(r.kind),
+                         .kind = movement_kind_of(r.kind),
                          .on_hand_delta = r.on_hand_delta,
                          .reserved_delta = r.reserved_delta,
                          .after = {r.on_hand, r.reserved, r.version},

@@ -20,11 +20,12 @@ WITH change AS MATERIALIZED (
       FROM change
      ORDER BY place
 )
-INSERT INTO outbox (sku, location, first_version, last_version)
-SELECT sku, location, min(version), max(version)
-  FROM change
- GROUP BY sku, location
- ORDER BY min(place);
+INSERT INTO outbox (sku, location, first_version, last_version, low_stock_at)
+SELECT c.sku, c.location, min(c.version), max(c.version),
+       (SELECT i.low_stock_at FROM item i WHERE i.sku = c.sku LIMIT 1)
+  FROM change c
+ GROUP BY c.sku, c.location
+ ORDER BY min(c.place);
 
 -- name: of_version(sku, location, version) :one
 SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,

@@ -153,12 +153,22 @@ std::optional<found> with_lines(transaction& tx, std::optional<reservation_row> 
     return with_lines(tx, std::move(rows)).front();
 }
 
-// Ids and lines of these held reservations, by id.
-std::vector<reservation> holds_of(transaction& tx, std::vector<uuid> const& ids)
+struct due_row {
+    uuid id;
+    timestamp expires_at;
+};
+
+// These held reservations with their lines, by id.
+std::vector<reservation> holds_of(transaction& tx, std::vector<due_row> const& due)
 {
-    if (ids.empty())
+    if (due.empty())
         return {};
+    std::vector<uuid> ids;
     std::map<uuid, reservation> by_id;
+    for (auto const& each : due) {
+        ids.push_back(each.id);
+        by_id[each.id].expires_at = each.expires_at;
+    }
     for (auto& l : tx.many<line_row>(sql::reservations::lines, ids)) {
         auto& r = by_id[l.reservation_id];
         r.id = l.reservation_id;
@@ -329,15 +339,20 @@ std::vector<reservation> lock_due(transaction& tx, std::span<level_key const> ke
         skus.push_back(k.sku.str());
         locations.push_back(k.location.str());
     }
-    return holds_of(tx, tx.many<uuid>(sql::reservations::lock_due, skus, locations, holds_max));
+    return holds_of(tx, tx.many<due_row>(sql::reservations::lock_due, skus, locations, holds_max));
+}
+
+std::vector<reservation> lock_any_due(transaction& tx, std::size_t holds_max)
+{
+    return holds_of(tx, tx.many<due_row>(sql::reservations::lock_any_due, holds_max));
 }
 
 std::vector<reservation> lock_due_of_customers(transaction& tx,
                                                std::vector<std::string> const& customers,
                                                std::size_t holds_max)
 {
-    return holds_of(tx,
-                    tx.many<uuid>(sql::reservations::lock_due_of_customers, customers, holds_max));
+    return holds_of(
+        tx, tx.many<due_row>(sql::reservations::lock_due_of_customers, customers, holds_max));
 }
 
 void settle(transaction& tx, std::span<reservation const* const> settled)

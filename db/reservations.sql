@@ -157,7 +157,7 @@ UPDATE reservation_line l
 -- Waits for rows somebody else holds instead of skipping them: what is skipped would be counted as
 -- sold.
 -- name: lock_due(skus, locations, holds_max) :many
-SELECT r.id
+SELECT r.id, r.expires_at
   FROM reservation r
  WHERE r.state = 'held' AND r.expires_at <= now()
    AND r.id = ANY (ARRAY(SELECT due.reservation_id
@@ -172,6 +172,20 @@ SELECT r.id
                           LIMIT :holds_max::bigint))
  ORDER BY r.id
    FOR UPDATE OF r;
+
+-- The longest due of all. Leaves out what somebody else is settling at the moment: it is not
+-- counted as anything, and is met again if it is still due then.
+-- name: lock_any_due(holds_max) :many
+SELECT r.id, r.expires_at
+  FROM reservation r
+ WHERE r.state = 'held' AND r.expires_at <= now()
+   AND r.id = ANY (ARRAY(SELECT l.reservation_id
+                           FROM reservation_line l
+                          WHERE l.held_until <= now()
+                          ORDER BY l.held_until
+                          LIMIT :holds_max::bigint))
+ ORDER BY r.id
+   FOR UPDATE OF r SKIP LOCKED;
 
 -- In order, so that two who lock several do not wait for each other.
 -- name: lock_customers(lock_numbers) :exec
@@ -206,7 +220,7 @@ SELECT COALESCE(had.units, 0)::bigint, COALESCE(had.due, 0)::bigint
  ORDER BY w.place;
 
 -- name: lock_due_of_customers(customers, holds_max) :many
-SELECT id
+SELECT id, expires_at
   FROM reservation
  WHERE id IN (SELECT d.id
                 FROM reservation d

@@ -46,6 +46,11 @@ void transaction::restore_timeout() noexcept
         session_.allow(session_.statement_timeout());
 }
 
+void transaction::commit_lazily()
+{
+    session_.later("SET LOCAL synchronous_commit = off", "commit_lazily");
+}
+
 void transaction::commit()
 {
     if (!is_open_)

@@ -32,6 +32,10 @@ public:
     // go by indexes.
     void read_whole_tables();
 
+    // Lets the commit return before it is on the disk: should the server crash within moments, all
+    // of it is gone, as if it had never been. For what can be done again.
+    void commit_lazily();
+
     // Throws db::error; when the connection died on the way, the commit may have happened.
     void commit();
     void rollback();

@@ -5,6 +5,8 @@
 
 #include "service/log.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +18,10 @@
 
 namespace holdfast {
 
+enum class flag { off, on };
+
+inline constexpr std::array<std::string_view, 2> flag_names{"false", "true"};
+
 // A member is a setting: its name is the key in the file, HOLDFAST_ and the name in capitals the
 // variable, and -- and the name with hyphens the flag.
 struct config {
@@ -26,6 +32,20 @@ struct config {
     std::string strategy = "batched";
     int hold_ttl_seconds = 900;
     int open_holds_per_customer = 0;
+
+    int sweep_interval_ms = 200; // 0 = no sweeper
+    int sweep_batch_max = 500;
+    int publish_interval_ms = 100;
+    flag events_held = flag::on;
+    int events_keep_days = 30;
+    int idempotency_keep_days = 90;
+    int event_streams_max = 100;
+
+    std::string webhook_allow;
+    std::string webhook_retry_seconds = "0,5,300,1800,7200,18000,36000,50400,72000,86400";
+    int webhook_timeout_seconds = 15;
+    int webhook_keep_days = 14;
+    std::string webhook_ca_file; // empty = what the system trusts
 
     int io_threads = 1;
     int database_sessions = 8;
@@ -98,6 +118,9 @@ struct setting_text {
 
 // The text of docs/reference/settings.md.
 [[nodiscard]] std::string settings_reference();
+
+// Seconds parted by commas: 1 to 50 of them, each from 0 to 604800. Nothing when they are not.
+[[nodiscard]] std::optional<std::vector<std::chrono::seconds>> parse_schedule(std::string_view);
 
 // Where to listen: "127.0.0.1:8080", "[::1]:8080", "localhost:0". Port 0 takes a free one.
 struct endpoint {

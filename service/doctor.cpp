@@ -104,10 +104,12 @@ void check_durability(server_state const& s, report& r)
         r.good("synchronous_commit is " + s.synchronous_commit);
 }
 
-// Of the workers, of the lanes, and the one that looks out.
+constexpr int background_sessions = 4; // sweeper, publisher, janitor, courier
+
+// Of the workers, of the lanes, of those in the background, and the one that looks out.
 int sessions_in_all(config const& settings)
 {
-    return settings.database_sessions + settings.lanes + 1;
+    return settings.database_sessions + settings.lanes + background_sessions + 1;
 }
 
 void check_server(config const& settings, server_state const& s, report& r)

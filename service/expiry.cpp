@@ -13,6 +13,7 @@ template <class LockDue>
 std::size_t expire(db::link& link, metrics& m, LockDue const& lock_due)
 {
     std::vector<movement> moved;
+    std::vector<std::chrono::microseconds> lags;
     // When a commit's answer was lost, the work runs again and finds nothing due any more. What it
     // found before still counts: 0 would tell the caller that there is no use in looking again.
     std::size_t found = 0;
@@ -33,12 +34,17 @@ std::size_t expire(db::link& link, metrics& m, LockDue const& lock_due)
         for (auto const& r : due)
             put_back(book, r, movement_kind::expired, {.actor = "holdfast"});
         book.write();
-        db::reservations::close(tx, ids, reservation_state::expired);
+        auto const now = db::reservations::close(tx, ids, reservation_state::expired);
         moved = book.movements();
+        lags.clear();
+        for (auto const& r : due)
+            lags.push_back(now - r.expires_at);
         return found;
     });
     count(m, moved);
     m.holds_reclaimed(expired);
+    for (auto const lag : lags)
+        m.hold_was_due_for(lag);
     return expired;
 }
 
@@ -55,6 +61,13 @@ std::size_t expire_due_of(db::link& link, std::vector<std::string> const& custom
 {
     return expire(link, m, [&](db::transaction& tx) {
         return db::reservations::lock_due_of_customers(tx, customers, expiry_batch_max);
+    });
+}
+
+std::size_t expire_any_due(db::link& link, std::size_t holds_max, metrics& m)
+{
+    return expire(link, m, [&](db::transaction& tx) {
+        return db::reservations::lock_any_due(tx, holds_max);
     });
 }
 

@@ -59,6 +59,11 @@ void finish(db::transaction& tx, request_key const& k, std::string const& kept)
     tx.exec(sql::idempotency::keep, k.api_key_id, k.key, k.fingerprint, kept);
 }
 
+std::size_t forget(db::transaction& tx, std::chrono::seconds keep, std::size_t keys_max)
+{
+    return static_cast<std::size_t>(tx.exec(sql::idempotency::forget, keep.count(), keys_max));
+}
+
 refusal key_reused()
 {
     return {.code = errc::idempotency_key_reused,

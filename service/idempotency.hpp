@@ -7,6 +7,8 @@
 #include "stock/result.hpp"
 
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,6 +50,9 @@ void wait_for(db::transaction&, request_key const&);
 
 // Keeps what the request led to (the id of what it made, or its totals) under the claimed key.
 void finish(db::transaction&, request_key const&, std::string const& kept);
+
+// Forgets at most `keys_max` keys older than `keep`, the oldest first. Returns how many.
+std::size_t forget(db::transaction&, std::chrono::seconds keep, std::size_t keys_max);
 
 [[nodiscard]] refusal key_reused();
 [[nodiscard]] refusal in_progress();

@@ -167,6 +167,28 @@ struct metrics::families {
         counter_family(registry, "holdfast_holds_reclaimed_total",
                        "Holds expired because their time had passed and their units given back.")
             .Add({});
+    prometheus::Histogram& expiry_lag =
+        histogram_family(registry, "holdfast_expiry_lag_seconds",
+                         "Time from the end of a hold until its units were given back.")
+            .Add({}, seconds_buckets);
+    labelled_counters worker_faults{
+        counter_family(registry, "holdfast_worker_faults_total",
+                       "Times a background worker met a fault and will try again, by worker."),
+        "worker"};
+    prometheus::Counter& events_told =
+        counter_family(registry, "holdfast_events_told_total",
+                       "Entries of the outbox that this process gave a place in the feed.")
+            .Add({});
+    prometheus::Gauge& event_streams =
+        gauge_family(registry, "holdfast_event_streams", "Open streams of events.").Add({});
+    labelled_counters webhook_attempts{
+        counter_family(
+            registry, "holdfast_webhook_attempts_total",
+            "Attempts to deliver an event, by outcome: dead is the last one that failed."),
+        "outcome"};
+    prometheus::Gauge& webhooks_owned =
+        gauge_family(registry, "holdfast_webhooks_owned", "Webhooks this process delivers to.")
+            .Add({});
     labelled_counters conflicts{
         counter_family(registry, "holdfast_strategy_conflicts_total",
                        "Times a strategy found a row changed under it and looked again."),
@@ -248,6 +270,36 @@ void metrics::rate_limited(limit_scope scope)
 void metrics::holds_reclaimed(std::size_t count)
 {
     families_->holds_reclaimed.Increment(static_cast<double>(count));
+}
+
+void metrics::hold_was_due_for(std::chrono::nanoseconds time)
+{
+    families_->expiry_lag.Observe(to_seconds(time));
+}
+
+void metrics::worker_failed(std::string_view worker)
+{
+    families_->worker_faults.add(worker, 1);
+}
+
+void metrics::events_told(std::size_t count)
+{
+    families_->events_told.Increment(static_cast<double>(count));
+}
+
+void metrics::event_streams_open(std::ptrdiff_t change)
+{
+    families_->event_streams.Increment(static_cast<double>(change));
+}
+
+void metrics::webhook_attempted(std::string_view outcome)
+{
+    families_->webhook_attempts.add(outcome, 1);
+}
+
+void metrics::webhooks_owned(std::size_t count)
+{
+    families_->webhooks_owned.Set(static_cast<double>(count));
 }
 
 void metrics::strategy_conflicts(std::string_view strategy, std::size_t count)

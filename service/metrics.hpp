@@ -43,6 +43,13 @@ public:
     void refused(errc);
     void rate_limited(limit_scope);
     void holds_reclaimed(std::size_t count);
+    void hold_was_due_for(std::chrono::nanoseconds); // from expires_at until its units were back
+
+    void worker_failed(std::string_view worker);
+    void events_told(std::size_t count); // announcements that were given their place in the feed
+    void event_streams_open(std::ptrdiff_t change);
+    void webhook_attempted(std::string_view outcome); // delivered, failed, dead
+    void webhooks_owned(std::size_t count);
 
     void strategy_conflicts(std::string_view strategy, std::size_t count);
     void transaction_retried(std::string_view reason);

@@ -30,6 +30,16 @@ std::array<std::uint8_t, Size> blake2b(std::string_view text)
     return digest;
 }
 
+constexpr std::string_view whsec_prefix = "whsec_";
+
+std::string to_base64(std::span<std::uint8_t const> bytes, int variant)
+{
+    std::string text(sodium_base64_encoded_len(bytes.size(), variant), '\0');
+    sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(), variant);
+    text.pop_back();
+    return text;
+}
+
 } // namespace
 
 std::string make_api_key()
@@ -60,11 +70,55 @@ std::string to_hex(std::span<std::uint8_t const> bytes)
 
 std::string to_base64url(std::span<std::uint8_t const> bytes)
 {
-    constexpr auto variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
-    std::string text(sodium_base64_encoded_len(bytes.size(), variant), '\0');
-    sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(), variant);
-    text.pop_back();
-    return text;
+    return to_base64(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+std::vector<std::uint8_t> make_webhook_secret()
+{
+    require_sodium();
+    std::vector<std::uint8_t> secret(32);
+    randombytes_buf(secret.data(), secret.size());
+    return secret;
+}
+
+std::string to_whsec(std::span<std::uint8_t const> secret)
+{
+    return std::string(whsec_prefix) + to_base64(secret, sodium_base64_VARIANT_ORIGINAL);
+}
+
+std::optional<std::vector<std::uint8_t>> parse_whsec(std::string_view text)
+{
+    if (!text.starts_with(whsec_prefix))
+        return std::nullopt;
+    text.remove_prefix(whsec_prefix.size());
+    std::vector<std::uint8_t> bytes(text.size());
+    std::size_t size = 0;
+    char const* end = nullptr;
+    if (sodium_base642bin(bytes.data(), bytes.size(), text.data(), text.size(), nullptr, &size,
+                          &end, sodium_base64_VARIANT_ORIGINAL) != 0 ||
+        end != text.data() + text.size() || size < 24 || size > 64)
+        return std::nullopt;
+    bytes.resize(size);
+    return bytes;
+}
+
+std::string webhook_signature(std::span<std::uint8_t const> secret, std::string_view id,
+                              std::string_view timestamp, std::string_view body)
+{
+    require_sodium();
+    crypto_auth_hmacsha256_state state;
+    crypto_auth_hmacsha256_init(&state, secret.data(), secret.size());
+    for (auto const part : {id, std::string_view("."), timestamp, std::string_view("."), body})
+        crypto_auth_hmacsha256_update(&state, reinterpret_cast<unsigned char const*>(part.data()),
+                                      part.size());
+    std::array<std::uint8_t, crypto_auth_hmacsha256_BYTES> digest{};
+    crypto_auth_hmacsha256_final(&state, digest.data());
+    return "v1," + to_base64(digest, sodium_base64_VARIANT_ORIGINAL);
+}
+
+bool is_same_secret(std::string_view a, std::string_view b) noexcept
+{
+    return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 } // namespace holdfast

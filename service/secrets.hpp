@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// API keys and digests, over libsodium.
+// API keys, digests and signatures, over libsodium.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast {
 
@@ -33,5 +35,22 @@ using request_fingerprint = std::array<std::uint8_t, 16>;
 
 // RFC 4648, section 5, without padding.
 [[nodiscard]] std::string to_base64url(std::span<std::uint8_t const>);
+
+// A new secret of a webhook: 32 random bytes.
+[[nodiscard]] std::vector<std::uint8_t> make_webhook_secret();
+
+// "whsec_" and base64 (Standard Webhooks 1.0.0, "Signature scheme").
+[[nodiscard]] std::string to_whsec(std::span<std::uint8_t const> secret);
+
+// The bytes behind such a text: 24 to 64 of them. Nothing when it is none.
+[[nodiscard]] std::optional<std::vector<std::uint8_t>> parse_whsec(std::string_view text);
+
+// "v1," and the base64 of HMAC-SHA256 over "id.timestamp.body".
+[[nodiscard]] std::string webhook_signature(std::span<std::uint8_t const> secret,
+                                            std::string_view id, std::string_view timestamp,
+                                            std::string_view body);
+
+// Compares in a time that tells nothing of where they differ.
+[[nodiscard]] bool is_same_secret(std::string_view a, std::string_view b) noexcept;
 
 } // namespace holdfast

@@ -9,6 +9,7 @@
 #include "service/log.hpp"
 #include "service/secrets.hpp"
 #include "service/version.hpp"
+#include "service/workers/background.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -153,6 +154,23 @@ void watch_retries(metrics& m)
     });
 }
 
+worker_pool_options pool_options_of(config const& settings, db::session_options const& session)
+{
+    return {.session = session,
+            .threads = static_cast<std::size_t>(settings.database_sessions),
+            .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
+            .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)};
+}
+
+lane_options lane_options_of(config const& settings, db::session_options const& session)
+{
+    return {.session = session,
+            .lanes = static_cast<std::size_t>(settings.lanes),
+            .batch_max = static_cast<std::size_t>(settings.lane_batch_max),
+            .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
+            .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)};
+}
+
 } // namespace
 
 int serve(serve_options const& options)
@@ -186,26 +204,23 @@ int serve(serve_options const& options)
             import_sample(link, importing);
     }
 
-    worker_pool workers({.session = base.session(),
-                         .threads = static_cast<std::size_t>(settings.database_sessions),
-                         .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
-                         .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
-                        counted);
-    lanes reserving_lanes({.session = base.session(),
-                           .lanes = static_cast<std::size_t>(settings.lanes),
-                           .batch_max = static_cast<std::size_t>(settings.lane_batch_max),
-                           .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
-                           .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)},
-                          reserving, workers, counted);
+    worker_pool workers(pool_options_of(settings, base.session()), counted);
+    lanes reserving_lanes(lane_options_of(settings, base.session()), reserving, workers, counted);
     authenticator keys;
     lookout const watch(base.session(), keys);
     auditor audits;
+    event_feed const events({.is_held_told = settings.events_held == flag::on});
+    event_bell bell;
+    address_guard const guard(settings.webhook_allow);
+    webhooks const hooks(events, guard);
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
     http::app app{settings,   counted,         workers,   reserving_lanes, keys,
                   key_limits, customer_limits, reserving, items,           adjusting,
-                  importing,  audits,          watch};
+                  importing,  audits,          watch,     events,          bell,
+                  hooks};
+    workers::background const working(settings, base.session(), events, bell, guard, counted);
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();

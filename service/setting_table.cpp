@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/setting_table.hpp"
 
+#include "service/address_guard.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +37,7 @@ std::optional<std::string> fault_of_path(std::string_view value)
     return "the path of a directory";
 }
 
-std::optional<std::string> fault_of_database_url(std::string_view value)
+std::optional<std::string> fault_of_line(std::string_view value)
 {
     if (!has_control_characters(value))
         return std::nullopt;
@@ -50,6 +52,18 @@ std::optional<std::string> fault_of_admin_key(std::string_view value)
     return "16 to 200 printable ASCII characters without spaces";
 }
 
+std::optional<std::string> fault_of_ranges(std::string_view value)
+{
+    return address_guard::fault_of(value);
+}
+
+std::optional<std::string> fault_of_schedule(std::string_view value)
+{
+    if (parse_schedule(value))
+        return std::nullopt;
+    return "1 to 50 numbers of seconds from 0 to 604800, parted by commas, such as 0,5,300";
+}
+
 constexpr auto service = setting_scope::service;
 constexpr auto database = setting_scope::database;
 
@@ -59,8 +73,7 @@ setting const all[] = {
     {"data", text{&config::data, "directory", fault_of_path}, database,
      "Directory of the private PostgreSQL cluster, made when it is missing; not used when "
      "`database_url` is set."},
-    {"database_url", secret{&config::database_url, "connection string", fault_of_database_url},
-     database,
+    {"database_url", secret{&config::database_url, "connection string", fault_of_line}, database,
      "PostgreSQL server to use, as a `postgresql://` URL or as `key=value` pairs; empty means the "
      "private cluster in `data`."},
     {"admin_key", secret{&config::admin_key, "16…200 characters", fault_of_admin_key}, service,
@@ -72,6 +85,38 @@ setting const all[] = {
      "How long a hold lasts when the request does not say."},
     {"open_holds_per_customer", number{&config::open_holds_per_customer, 0, 1'000'000}, service,
      "Holds one customer may have open at once, against hoarding; 0 means no cap."},
+
+    {"sweep_interval_ms", number{&config::sweep_interval_ms, 0, 60'000}, service,
+     "Pause between two looks for holds whose time has passed; 0 means no look: then their units "
+     "go back when somebody wants them."},
+    {"sweep_batch_max", number{&config::sweep_batch_max, 1, 10'000}, service,
+     "Holds expired in one transaction; more keep the level's lock longer."},
+    {"publish_interval_ms", number{&config::publish_interval_ms, 10, 60'000}, service,
+     "Pause between two looks for changes that have no place in the feed of events yet."},
+    {"events_held", choice<flag>{&config::events_held, flag_names}, service,
+     "Whether `reservation.held` is among the events; without it an event is only told once "
+     "something comes of a hold."},
+    {"events_keep_days", number{&config::events_keep_days, 1, 3650}, service,
+     "How long events can be read again; the ledger is kept for ever."},
+    {"idempotency_keep_days", number{&config::idempotency_keep_days, 7, 3650}, service,
+     "How long the keys of adjustments, returns and imports are known; those of reservations are "
+     "kept as long as these."},
+    {"event_streams_max", number{&config::event_streams_max, 0, 10'000}, service,
+     "Streams of events open at once; one more is answered 503 `overloaded`."},
+
+    {"webhook_allow", text{&config::webhook_allow, "ranges of addresses", fault_of_ranges}, service,
+     "Ranges of addresses (`127.0.0.0/8,10.1.0.0/16`) that webhooks may call although they are not "
+     "public, also by plain http."},
+    {"webhook_retry_seconds",
+     text{&config::webhook_retry_seconds, "seconds, parted by commas", fault_of_schedule}, service,
+     "Pause before each attempt of a delivery, the first included; after the last one it is dead."},
+    {"webhook_timeout_seconds", number{&config::webhook_timeout_seconds, 1, 60}, service,
+     "Longest time one attempt may take."},
+    {"webhook_keep_days", number{&config::webhook_keep_days, 1, 3650}, service,
+     "How long deliveries that are over can be looked at and sent again."},
+    {"webhook_ca_file", text{&config::webhook_ca_file, "file", fault_of_line}, service,
+     "Certificates (PEM) that the targets of webhooks are checked against; empty means those the "
+     "system trusts."},
 
     {"io_threads", number{&config::io_threads, 1, 64}, service,
      "Threads that read requests and write answers; one serves tens of thousands a second."},

@@ -49,8 +49,8 @@ struct choice {
     std::span<std::string_view const> names; // in the order of the enum
 };
 
-using setting_kind =
-    std::variant<number, text, secret, strategy_name, choice<log::level>, choice<log::format>>;
+using setting_kind = std::variant<number, text, secret, strategy_name, choice<log::level>,
+                                  choice<log::format>, choice<flag>>;
 
 struct setting {
     std::string_view name;

@@ -32,6 +32,8 @@ text text_of(errc code) noexcept
         return {"idempotency-key-in-progress", "The first request with this key is still running"};
     case errc::unknown_sku: return {"unknown-sku", "There is no such SKU"};
     case errc::unknown_reservation: return {"unknown-reservation", "There is no such reservation"};
+    case errc::events_expired:
+        return {"events-expired", "Some events after this place are no longer kept"};
     case errc::precondition_failed:
         return {"precondition-failed", "The present state is not the expected one"};
     case errc::already_confirmed:

@@ -21,6 +21,7 @@ enum class errc {
     idempotency_key_in_progress,
     unknown_sku,
     unknown_reservation,
+    events_expired,
     precondition_failed,
     already_confirmed,
     already_released,

@@ -32,6 +32,9 @@ inline constexpr std::array<std::string_view, 8> movement_kind_names{
     return movement_kind_names[static_cast<std::size_t>(kind)];
 }
 
+// The kind the database names so. Throws std::logic_error for a name that is none.
+[[nodiscard]] movement_kind movement_kind_of(std::string_view name);
+
 // Who does something and what they say of it, as the ledger keeps it.
 struct attribution {
     std::string actor; // the API key's name, or the worker's

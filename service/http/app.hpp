@@ -7,12 +7,15 @@
 #include "service/audit.hpp"
 #include "service/catalogue.hpp"
 #include "service/config.hpp"
+#include "service/event_bell.hpp"
+#include "service/event_feed.hpp"
 #include "service/imports.hpp"
 #include "service/lanes.hpp"
 #include "service/lookout.hpp"
 #include "service/metrics.hpp"
 #include "service/rate_limiter.hpp"
 #include "service/reservations.hpp"
+#include "service/webhooks.hpp"
 #include "service/worker_pool.hpp"
 
 #include <atomic>
@@ -33,6 +36,10 @@ struct app {
     holdfast::imports const& imports;
     holdfast::auditor& auditor;
     holdfast::lookout const& lookout;
+    holdfast::event_feed const& events;
+    holdfast::event_bell const& bell;
+    holdfast::webhooks const& webhooks;
+    std::atomic<int> open_streams{0};
     std::atomic<bool> is_draining{false};
 };
 

@@ -217,6 +217,27 @@ std::vector<object_reader> object_reader::objects(std::string_view name, std::si
     return readers;
 }
 
+std::optional<std::vector<std::string>>
+object_reader::words_or_null(std::string_view name, std::span<std::string_view const> allowed)
+{
+    auto const* const value = find_not_null(name);
+    if (value == nullptr)
+        return std::nullopt;
+    std::vector<std::string> words;
+    bool is_right = value->is_array() && !value->empty();
+    for (auto const& each : *value) {
+        auto const* const word = each.get_ptr<std::string const*>();
+        is_right = is_right && word != nullptr && std::ranges::count(allowed, *word) > 0 &&
+                   std::ranges::count(words, *word) == 0;
+        if (is_right)
+            words.push_back(*word);
+    }
+    if (is_right)
+        return words;
+    fault(name, fmt::format("must be an array of one or more of {}", fmt::join(allowed, ", ")));
+    return std::nullopt;
+}
+
 void object_reader::fault(std::string_view name, std::string detail)
 {
     faults_->add(name.empty() ? pointer_ : pointer_to(pointer_, name), std::move(detail));

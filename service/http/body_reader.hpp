@@ -62,6 +62,10 @@ public:
     [[nodiscard]] std::optional<timestamp> instant_or_null(std::string_view name);
     [[nodiscard]] std::optional<uuid> id_or_null(std::string_view name);
 
+    // An array of these words, each at most once. Null is as good as absent.
+    [[nodiscard]] std::optional<std::vector<std::string>>
+    words_or_null(std::string_view name, std::span<std::string_view const> allowed);
+
     // An object of the caller's own making, in its shortest form.
     [[nodiscard]] std::optional<std::string> free_object(std::string_view name,
                                                          std::size_t bytes_max);
@@ -88,6 +92,17 @@ private:
     invalid_members* faults_;
     std::vector<std::string_view> known_;
 };
+
+// Tells a member that is null, or may not stand, from one that is not there.
+template <class T>
+std::optional<std::optional<T>> if_named(object_reader const& body, std::string_view name,
+                                         std::optional<T> value)
+{
+    std::optional<std::optional<T>> named;
+    if (body.has(name))
+        named.emplace(std::move(value));
+    return named;
+}
 
 // Reads a query. Its faults have pointers such as "/query/limit". An empty value is a value:
 // "?customer=" must not show every customer's holds to a program that lost the name it looks for.

@@ -29,6 +29,22 @@ pending_reply adjust_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
 pending_reply import_stock(request const&, app&);
 
+// events.cpp
+pending_reply list_events(request const&, app&);
+pending_reply stream_events(request const&, app&);
+
+// webhooks.cpp
+pending_reply create_webhook(request const&, app&);
+pending_reply list_webhooks(request const&, app&);
+pending_reply show_webhook(request const&, app&);
+pending_reply change_webhook(request const&, app&);
+pending_reply delete_webhook(request const&, app&);
+pending_reply rotate_webhook(request const&, app&);
+pending_reply test_webhook(request const&, app&);
+pending_reply replay_webhook(request const&, app&);
+pending_reply list_deliveries(request const&, app&);
+pending_reply resend_delivery(request const&, app&);
+
 // service.cpp
 pending_reply show_audit(request const&, app&);
 pending_reply livez(request const&, app&);

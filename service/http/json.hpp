@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as the API takes it and gives it: a strict reader, and a writer for answers.
+// JSON as the API takes it: a strict reader.
 #pragma once
 
-#include "stock/clock.hpp"
 #include "stock/result.hpp"
-#include "stock/sku.hpp"
-#include "stock/uuid.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,65 +44,5 @@ inline constexpr std::size_t json_depth_max = 16;
 // may be anything a caller sent, so a long one is cut.
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::string_view member);
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::size_t index);
-
-// Writes compact JSON, members in the order told. Texts have to be UTF-8.
-class json_writer {
-public:
-    void begin_object() { open('{'); }
-    void end_object() { close('}'); }
-    void begin_array() { open('['); }
-    void end_array() { close(']'); }
-
-    void key(std::string_view name);
-
-    void null() { raw("null"); }
-    void value(std::string_view text);
-    void value(timestamp at) { value(to_rfc3339(at)); }
-    void value(uuid const& id) { value(id.str()); }
-    void value(sku const& s) { value(s.str()); }
-    void value(location const& l) { value(l.str()); }
-
-    template <std::same_as<bool> B>
-    void value(B is_so)
-    {
-        raw(is_so ? "true" : "false");
-    }
-
-    template <std::integral I>
-        requires(!std::same_as<I, bool>)
-    void value(I number) { integer(static_cast<std::int64_t>(number)); }
-
-    template <class T>
-    void value(std::optional<T> const& maybe)
-    {
-        if (maybe)
-            value(*maybe);
-        else
-            null();
-    }
-
-    template <class T>
-    void member(std::string_view name, T const& v)
-    {
-        key(name);
-        value(v);
-    }
-
-    // A value that is JSON already.
-    void raw(std::string_view json);
-
-    // What was written; the writer is empty then.
-    [[nodiscard]] std::string take();
-
-private:
-    void open(char bracket);
-    void close(char bracket);
-    void separate();
-    void quoted(std::string_view text);
-    void integer(std::int64_t number);
-
-    std::string text_;
-    bool needs_comma_ = false;
-};
 
 } // namespace holdfast::http

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request and its reply as handlers see them: plain values, no Beast.
+// A request and its reply as handlers see them, without Beast.
 #pragma once
 
 #include "service/caller.hpp"
 #include "stock/result.hpp"
 
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,12 +30,16 @@ struct request {
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const noexcept;
 };
 
+// The next piece of a body that has no end yet; nothing ends it.
+using body_source = std::function<boost::asio::awaitable<std::optional<std::string>>()>;
+
 struct reply {
     int status = 200;
     std::string body = {};
     std::string content_type = "application/json";
     std::vector<std::pair<std::string, std::string>> headers = {};
     std::optional<errc> refused = {}; // why, when it is a refusal
+    body_source more = {};            // what follows `body`, until the connection is closed
 };
 
 } // namespace holdfast::http

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/http/problem.hpp"
 
-#include "service/http/json.hpp"
+#include "service/json_writer.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -35,6 +35,7 @@ int status_of(errc code) noexcept
     case errc::insufficient_stock:
     case errc::would_go_negative:
     case errc::would_be_short: return 409;
+    case errc::events_expired: return 410;
     case errc::precondition_failed: return 412;
     case errc::payload_too_large: return 413;
     case errc::unsupported_media_type: return 415;

@@ -28,6 +28,20 @@ constexpr std::array table{
     route{"GET", "/v1/stock/{sku}/movements", list_movements, role::viewer},
     route{"POST", "/v1/imports", import_stock, role::admin, import_bytes_max, "text/csv"},
 
+    route{"GET", "/v1/events", list_events, role::viewer},
+    route{"GET", "/v1/events/stream", stream_events, role::viewer},
+
+    route{"POST", "/v1/webhooks", create_webhook, role::admin},
+    route{"GET", "/v1/webhooks", list_webhooks, role::admin},
+    route{"GET", "/v1/webhooks/{id}", show_webhook, role::admin},
+    route{"PATCH", "/v1/webhooks/{id}", change_webhook, role::admin},
+    route{"DELETE", "/v1/webhooks/{id}", delete_webhook, role::admin},
+    route{"POST", "/v1/webhooks/{id}/rotate", rotate_webhook, role::admin},
+    route{"POST", "/v1/webhooks/{id}/test", test_webhook, role::admin},
+    route{"POST", "/v1/webhooks/{id}/replay", replay_webhook, role::admin},
+    route{"GET", "/v1/webhooks/{id}/deliveries", list_deliveries, role::admin},
+    route{"POST", "/v1/webhooks/{id}/deliveries/{delivery}/resend", resend_delivery, role::admin},
+
     route{"GET", "/v1/audit", show_audit, role::viewer},
     route{"GET", "/livez", livez, {}},
     route{"GET", "/readyz", readyz, {}},

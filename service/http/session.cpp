@@ -75,8 +75,11 @@ std::string to_bytes(exchange const& x, reply const& r, unsigned version, afterw
     auto const reason = bhttp::obsolete_reason(static_cast<bhttp::status>(r.status));
     out.append(version == 10 ? "HTTP/1.0 " : "HTTP/1.1 ").append(std::to_string(r.status));
     out.append(" ").append(reason.data(), reason.size()).append("\r\n");
-    field("Content-Type", r.content_type);
-    field("Content-Length", std::to_string(r.body.size()));
+    bool const has_content = r.status != 204; // RFC 9110, section 8.6
+    if (has_content)
+        field("Content-Type", r.content_type);
+    if (has_content && !r.more)
+        field("Content-Length", std::to_string(r.body.size()));
     field("Date", http_date());
     field("X-Request-Id", x.request.id);
     field("Cache-Control", "no-store");
@@ -298,15 +301,32 @@ asio::awaitable<session::after_answer> session::serve_one()
     }
     dispatcher_.finish(x, *answer);
 
-    bool const stays = is_whole && incoming.get().keep_alive() && !is_draining();
+    bool const stays = is_whole && incoming.get().keep_alive() && !is_draining() && !answer->more;
     auto const out = to_bytes(x, *answer, incoming.get().version(),
                               stays ? afterwards::keep_alive : afterwards::close);
     allow(write_time);
     co_await asio::async_write(socket_, asio::buffer(out),
                                asio::redirect_error(asio::use_awaitable, ec));
+    if (!ec && answer->more && x.request.method != "HEAD")
+        co_await write_on(answer->more);
     if (!ec && !is_whole)
         co_await linger(linger_time);
     co_return stays && !ec ? after_answer::keep_alive : after_answer::close;
+}
+
+// Writes a body piece by piece. The close of the connection ends it (RFC 9112, section 6.3).
+asio::awaitable<void> session::write_on(body_source const& more)
+{
+    beast::error_code ec;
+    while (!ec) {
+        deadline_ = never; // the source does not wait without an end
+        auto const piece = co_await more();
+        if (!piece)
+            break;
+        allow(write_time);
+        co_await asio::async_write(socket_, asio::buffer(*piece),
+                                   asio::redirect_error(asio::use_awaitable, ec));
+    }
 }
 
 // Says that no more is coming and reads what the client still sends, so that its answer is not lost

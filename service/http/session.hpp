@@ -52,6 +52,7 @@ private:
                                                               boost::system::error_code&);
     boost::asio::awaitable<std::optional<reply>> read_body_of(exchange&, parser&,
                                                               boost::system::error_code&);
+    boost::asio::awaitable<void> write_on(body_source const&);
     boost::asio::awaitable<void> linger(std::chrono::steady_clock::duration longest);
 
     // What is under way from now on may take this long; then the connection is closed.

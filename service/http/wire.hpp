@@ -6,13 +6,16 @@
 #include "service/adjustments.hpp"
 #include "service/audit.hpp"
 #include "service/catalogue.hpp"
+#include "service/event_feed.hpp"
 #include "service/http/message.hpp"
 #include "service/imports.hpp"
 #include "service/reservations.hpp"
+#include "service/webhooks.hpp"
 #include "stock/result.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -48,6 +51,42 @@ inline constexpr units ttl_seconds_max = 604'800;
 // The command looks into the request's body. Refusals: idempotency_key_missing.
 [[nodiscard]] result<import_command> parse_import(request const&);
 
+// Where a reader of the feed wants to go on, and what it wants to hear of.
+struct event_query {
+    event_filter filter;
+    std::optional<event_place> after; // nothing: behind everything told by now
+    std::size_t limit = 50;
+};
+
+[[nodiscard]] result<event_query> parse_event_query(request const&);
+
+// The same for a stream, which has no limit, and goes on after the Last-Event-ID of its header.
+[[nodiscard]] result<event_query> parse_stream_query(request const&);
+
+[[nodiscard]] result<webhook_settings> parse_webhook(request const&);
+
+// Refusals of these: not_found, when what stands in the path cannot be the id of a webhook.
+[[nodiscard]] result<uuid> parse_webhook_id(request const&);
+
+struct webhook_change_request {
+    uuid id;
+    webhook_change to;
+};
+[[nodiscard]] result<webhook_change_request> parse_webhook_change(request const&);
+
+struct webhook_rotation {
+    uuid id;
+    std::chrono::seconds keep_former{0};
+};
+[[nodiscard]] result<webhook_rotation> parse_webhook_rotation(request const&);
+
+struct webhook_replay {
+    uuid id;
+    timestamp since;
+};
+[[nodiscard]] result<webhook_replay> parse_webhook_replay(request const&);
+[[nodiscard]] result<delivery_filter> parse_delivery_filter(request const&);
+
 // For what takes no parameters at all.
 [[nodiscard]] result<void> parse_nothing(request const&);
 
@@ -56,11 +95,20 @@ inline constexpr units ttl_seconds_max = 604'800;
 [[nodiscard]] std::string to_json(adjustment const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);
+[[nodiscard]] std::string to_json(event const&);
+[[nodiscard]] std::string to_json(event_page const&);
+[[nodiscard]] std::string to_json(webhook const&);
+[[nodiscard]] std::string to_json(webhook_delivery const&);
+
+// Events as a stream of them has them (HTML Living Standard, 9.2.5 Server-sent events).
+[[nodiscard]] std::string to_stream(std::span<event const>);
 
 // A page of a list: the first `limit` of what was found, and a cursor when there is more. So
 // whoever looks asks for one more than the limit.
 [[nodiscard]] std::string to_page(reservation_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<webhook const> all);
+[[nodiscard]] std::string to_page(std::span<webhook_delivery const> found, std::size_t limit);
 
 } // namespace holdfast::http

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How values become JSON.
-#include "service/http/json.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
+#include "service/json_writer.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -145,17 +145,6 @@ std::optional<std::chrono::seconds> read_ttl(object_reader& body)
     return std::chrono::seconds(*seconds);
 }
 
-// Tells a member that is null from one that is not there.
-template <class T>
-std::optional<std::optional<T>> if_named(object_reader const& body, std::string_view name,
-                                         std::optional<T> value)
-{
-    std::optional<std::optional<T>> named;
-    if (body.has(name))
-        named.emplace(std::move(value));
-    return named;
-}
-
 struct amount {
     std::optional<units> delta;
     std::optional<units> set_to;

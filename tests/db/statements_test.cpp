@@ -7,7 +7,13 @@
 #include "service/config.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
+#include "service/webhooks.hpp"
+#include "service/workers/courier.hpp"
+#include "service/workers/janitor.hpp"
+#include "service/workers/publisher.hpp"
+#include "service/workers/sweeper.hpp"
 #include "sql/all.hpp"
+#include "tests/support/receiver.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/tcp_gate.hpp"
 #include "tests/support/workbench.hpp"
@@ -196,6 +202,49 @@ void look_around(workbench& bench)
     CHECK(word_of(bench.reservations.show(bench.link, bench.hold(at, 1))) == "ok");
 }
 
+// What the workers do, and what is done about webhooks.
+void tell_others(workbench& bench)
+{
+    auto const at = bench.item(5);
+    bench.let_lapse(bench.hold(at, 1));
+    CHECK(workers::sweeper(10, bench.counters)(bench.link) == workers::progress::done_for_now);
+    event_bell bell;
+    CHECK(workers::publisher(bell, bench.counters)(bench.link) == workers::progress::done_for_now);
+    bench.sql.run("INSERT INTO feed_gap VALUES (1, 1, 1)");
+    CHECK(workers::publisher(bell, bench.counters)(bench.link) == workers::progress::done_for_now);
+
+    event_feed const feed({});
+    address_guard const guard("127.0.0.0/8");
+    webhooks const hooks(feed, guard);
+    auto const made = hooks.create(bench.link, {.url = "http://127.0.0.1:1/"}).value();
+    CHECK(hooks.list(bench.link).size() == 1);
+    CHECK(word_of(hooks.change(bench.link, made.id, {.description = "shelf"})) == "ok");
+    CHECK(word_of(hooks.rotate(bench.link, made.id, std::chrono::seconds(5))) == "ok");
+    CHECK(word_of(hooks.replay(bench.link, made.id, {})) == "ok");
+    auto const test = hooks.test(bench.link, made.id).value();
+    workers::courier courier({.schedule = std::vector(3, std::chrono::seconds(3600))}, feed, bell,
+                             guard, bench.counters);
+    while (hooks.deliveries(bench.link, {.webhook = made.id, .states = {"dead"}})->empty()) {
+        courier.step(bench.link);
+        for (auto const& each :
+             *hooks.deliveries(bench.link, {.webhook = made.id, .states = {"pending"}}))
+            CHECK(word_of(hooks.resend(bench.link, made.id, each.event_id)) ==
+                  "ok"); // brings it forward
+    }
+    receiver const gone([](received const&) { return reaction{.status = 410}; });
+    CHECK(word_of(hooks.change(bench.link, made.id, {.url = gone.url(), .is_active = true})) ==
+          "ok");
+    CHECK(word_of(hooks.resend(bench.link, made.id, test.event_id)) == "ok");
+    while (hooks.show(bench.link, made.id)->state == "active")
+        courier.step(bench.link);
+    courier.step(bench.link);
+    courier.finish(bench.link);
+    CHECK(word_of(hooks.remove(bench.link, made.id)) == "ok");
+
+    bench.sql.run("UPDATE feed SET told_at = now() - interval '90 days'");
+    CHECK(workers::janitor({})(bench.link) == workers::progress::more_to_do);
+}
+
 // What the server's keeper does.
 void keep(migrated_database const& place, workbench& bench)
 {
@@ -268,6 +317,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
     workbench bench(place);
     keep(place, bench);
     be_overtaken(place, bench);
+    tell_others(bench);
 
     std::string unused;
     for (auto const& statement : sql::all)

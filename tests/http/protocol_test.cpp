@@ -120,7 +120,7 @@ TEST_CASE("a wrong address and a wrong method are told apart")
                                      "/v1%2Fstock",
                                      "/favicon.ico",
                                      "/.git/config",
-                                     "/v1/events",
+                                     "/v1/event",
                                      "/v1/stock;a=b"}) {
         CAPTURE(target);
         CHECK(verdict(front.get(target)) == "404 not-found");

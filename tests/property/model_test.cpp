@@ -4,6 +4,7 @@
 // run, HOLDFAST_MODEL_STEPS makes it longer.
 #include "db/error.hpp"
 #include "tests/property/model.hpp"
+#include "tests/support/feed_reader.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/shop.hpp"
 #include "tests/support/workbench.hpp"
@@ -201,6 +202,9 @@ public:
     }
 
     void check_audit() { REQUIRE(bench_.audit_findings() == ""); }
+
+    // Whoever only knows the events knows every level.
+    void check_feed() { REQUIRE(rebuild_differs(bench_) == ""); }
 
 private:
     void add_item()
@@ -696,6 +700,7 @@ public:
             sell_out(bench, at, seen.available());
         }
         REQUIRE(bench.audit_findings() == "");
+        REQUIRE(rebuild_differs(bench) == "");
     }
 
 private:
@@ -772,6 +777,7 @@ TEST_CASE("whatever a clerk does, answers and numbers are those of the model")
         INFO("HOLDFAST_SEED=", seed(), ", ", modes[m], ", after all steps");
         day.check_all_levels();
         day.check_audit();
+        day.check_feed();
     }
 }
 

@@ -3,6 +3,7 @@
 // service writes any program reads.
 
 #include "service/http/json.hpp"
+#include "service/json_writer.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -16,10 +17,10 @@
 #include <vector>
 
 using holdfast::errc;
+using holdfast::json_writer;
 using holdfast::refusal;
 using holdfast::http::faults_listed_max;
 using holdfast::http::json_depth_max;
-using holdfast::http::json_writer;
 using holdfast::http::parse_json;
 using holdfast::http::pointer_to;
 

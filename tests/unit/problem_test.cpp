@@ -61,6 +61,7 @@ TEST_CASE("every refusal has the status of the contract")
         {errc::idempotency_key_in_progress, 409},
         {errc::unknown_sku, 404},
         {errc::unknown_reservation, 404},
+        {errc::events_expired, 410},
         {errc::precondition_failed, 412},
         {errc::already_confirmed, 409},
         {errc::already_released, 409},

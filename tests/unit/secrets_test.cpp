@@ -65,3 +65,24 @@ TEST_CASE("hexadecimal and base64url are written as the RFC writes them")
     CHECK(to_base64url(bytes_of("foobar")) == "Zm9vYmFy");
     CHECK(to_base64url(std::array<std::uint8_t, 2>{0xFB, 0xFF}) == "-_8");
 }
+
+TEST_CASE("a webhook's signature is the one of the specification's example")
+{
+    auto const secret = parse_whsec("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    REQUIRE(secret);
+    CHECK(secret->size() == 24);
+    CHECK(webhook_signature(*secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330",
+                            R"({"test": 2432232314})") ==
+          "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    CHECK(to_whsec(*secret) == "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    auto const made = make_webhook_secret();
+    CHECK(made.size() == 32);
+    CHECK(parse_whsec(to_whsec(made)) == made);
+    CHECK(make_webhook_secret() != made);
+    for (auto const* odd : {"", "whsec_", "whsec_AAAA", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                            "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "whsec_****"})
+        CHECK_FALSE(parse_whsec(odd).has_value());
+    CHECK(is_same_secret("abc", "abc"));
+    CHECK_FALSE(is_same_secret("abc", "abd"));
+    CHECK_FALSE(is_same_secret("abc", "abcd"));
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The feed of events: by pages, and as a stream.
+
+#include "service/http/handlers.hpp"
+#include "service/http/problem.hpp"
+#include "service/http/wire.hpp"
+#include "service/log.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace holdfast::http {
+
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t events_at_once = 200; // in one piece of a stream
+constexpr auto look_interval = std::chrono::milliseconds(50);
+constexpr auto heartbeat_interval = std::chrono::seconds(15);
+
+// What a client waits before it connects again.
+constexpr std::string_view opening = "retry: 1000\n\n";
+constexpr std::string_view heartbeat = ":\n\n";
+
+// One place of those that are open at once.
+class stream_seat {
+public:
+    explicit stream_seat(app& service) : service_(service)
+    {
+        is_taken_ = service_.open_streams.fetch_add(1) < service_.settings.event_streams_max;
+        service_.metrics.event_streams_open(1);
+    }
+    ~stream_seat()
+    {
+        service_.open_streams.fetch_sub(1);
+        service_.metrics.event_streams_open(-1);
+    }
+    stream_seat(stream_seat const&) = delete;
+    stream_seat& operator=(stream_seat const&) = delete;
+
+    [[nodiscard]] bool is_taken() const noexcept { return is_taken_; }
+
+private:
+    app& service_;
+    bool is_taken_ = false;
+};
+
+asio::awaitable<event_place> place_of(event_query const& asked, app& service)
+{
+    if (asked.after)
+        co_return *asked.after;
+    auto const find_end = [&](db::link& db) { return service.events.end(db); };
+    co_return co_await service.workers.run(find_end);
+}
+
+// Events from a place on, without an end.
+class event_stream {
+public:
+    event_stream(app& service, std::unique_ptr<stream_seat> seat, event_filter filter,
+                 event_place after)
+        : service_(service), seat_(std::move(seat)), filter_(std::move(filter)), after_(after)
+    {}
+
+    asio::awaitable<result<event_page>> read()
+    {
+        auto const look = [this](db::link& db) {
+            return service_.events.page(db, after_, filter_, events_at_once);
+        };
+        auto page = co_await service_.workers.run(look);
+        if (page)
+            after_ = page->next;
+        co_return page;
+    }
+
+    // The next piece: events, or a sign of life after a while without any. Nothing when the service
+    // drains or cannot read on: the client connects again, and goes on where it was.
+    asio::awaitable<std::optional<std::string>> next()
+    {
+        asio::steady_timer pause(co_await asio::this_coro::executor);
+        auto const silent_until = std::chrono::steady_clock::now() + heartbeat_interval;
+        while (!service_.is_draining.load(std::memory_order_relaxed)) {
+            if (is_more_likely()) {
+                auto const piece = co_await read_piece();
+                if (!piece || !piece->empty())
+                    co_return piece;
+                continue;
+            }
+            if (std::chrono::steady_clock::now() >= silent_until)
+                co_return std::string(heartbeat);
+            pause.expires_after(look_interval);
+            co_await pause.async_wait(asio::use_awaitable);
+        }
+        co_return std::nullopt;
+    }
+
+private:
+    [[nodiscard]] bool is_more_likely() const noexcept
+    {
+        return !is_at_end_ || service_.bell.last_position() >= after_.position;
+    }
+
+    asio::awaitable<std::optional<std::string>> read_piece()
+    {
+        std::string fault;
+        try {
+            auto const page = co_await read();
+            if (page) {
+                is_at_end_ = page->is_at_end;
+                co_return to_stream(page->events);
+            }
+            fault = page.error().detail;
+        } catch (std::exception const& e) {
+            fault = e.what();
+        }
+        log::warning("event_stream.ended", {{"fault", fault}});
+        co_return std::nullopt;
+    }
+
+    app& service_;
+    std::unique_ptr<stream_seat> seat_;
+    event_filter filter_;
+    event_place after_;
+    bool is_at_end_ = false;
+};
+
+} // namespace
+
+// GET /v1/events
+pending_reply list_events(request const& req, app& service)
+{
+    auto const asked = parse_event_query(req);
+    if (!asked)
+        co_return problem(asked.error(), req);
+
+    auto const after = co_await place_of(*asked, service);
+    auto const look = [&](db::link& db) {
+        return service.events.page(db, after, asked->filter, asked->limit);
+    };
+    auto const page = co_await service.workers.run(look);
+    if (!page)
+        co_return problem(page.error(), req);
+
+    co_return reply{.body = to_json(*page)};
+}
+
+// GET /v1/events/stream
+pending_reply stream_events(request const& req, app& service)
+{
+    auto const asked = parse_stream_query(req);
+    if (!asked)
+        co_return problem(asked.error(), req);
+
+    auto seat = std::make_unique<stream_seat>(service);
+    if (!seat->is_taken())
+        co_return problem(fault_report{.kind = fault_kind::overloaded,
+                                       .detail = "As many streams are open as there may be."},
+                          req);
+
+    auto const after = co_await place_of(*asked, service);
+    auto const stream =
+        std::make_shared<event_stream>(service, std::move(seat), asked->filter, after);
+    // Read once before anything is promised: a place that is forgotten is told by the status.
+    auto const first = co_await stream->read();
+    if (!first)
+        co_return problem(first.error(), req);
+
+    co_return reply{.body = std::string(opening) + to_stream(first->events),
+                    .content_type = "text/event-stream",
+                    .more = [stream] { return stream->next(); }};
+}
+
+} // namespace holdfast::http

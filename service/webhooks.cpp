@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/webhooks.hpp"
+
+#include "db/transact.hpp"
+#include "service/json_writer.hpp"
+#include "service/secrets.hpp"
+
+#include <boost/asio/ip/address.hpp>
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+namespace store = db::webhooks;
+
+constexpr std::size_t url_size_max = 2000;
+
+std::optional<std::string> to_names(std::optional<std::vector<event_type>> const& types)
+{
+    if (!types)
+        return std::nullopt;
+    std::string names;
+    for (auto const type : *types)
+        names += (names.empty() ? "" : ",") + std::string(to_string(type));
+    return names;
+}
+
+webhook to_webhook(store::webhook row)
+{
+    return {.id = row.id,
+            .settings = {.url = std::move(row.url),
+                         .types = types_named(row.types),
+                         .sku_prefix = std::move(row.sku_prefix),
+                         .description = std::move(row.description)},
+            .state = std::move(row.state),
+            .disabled_reason = std::move(row.disabled_reason),
+            .created_at = row.created_at,
+            .secret = {}};
+}
+
+refusal unknown_webhook()
+{
+    return {.code = errc::not_found, .detail = "There is no webhook with this id."};
+}
+
+refusal unknown_delivery()
+{
+    return {.code = errc::not_found, .detail = "This webhook has no delivery with this id."};
+}
+
+refusal invalid(std::string pointer, std::string detail)
+{
+    return {.code = errc::validation_failed,
+            .detail = "The request has 1 fault.",
+            .errors = {{std::move(pointer), std::move(detail)}}};
+}
+
+// A part of an address, or nothing when it has none.
+std::optional<std::string> part_of(CURLU* url, CURLUPart part)
+{
+    char* text = nullptr;
+    if (curl_url_get(url, part, &text, 0) != CURLUE_OK)
+        return std::nullopt;
+    std::string copy(text);
+    curl_free(text);
+    return copy;
+}
+
+using url_handle = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+url_handle parsed(std::string const& url)
+{
+    url_handle handle(curl_url(), &curl_url_cleanup);
+    if (curl_url_set(handle.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK)
+        handle.reset();
+    return handle;
+}
+
+// Does `work(transaction&, webhook row)` on a locked webhook, and returns it as it is then.
+template <class Work>
+result<webhook> on_locked(db::link& link, uuid const& id, Work const& work)
+{
+    return db::transact(link, [&](db::transaction& tx) -> result<webhook> {
+        auto found = store::lock(tx, id);
+        if (!found)
+            return unknown_webhook();
+        work(tx, *found);
+        return to_webhook(std::move(*store::by_id(tx, id)));
+    });
+}
+
+std::string test_body(std::string const& id)
+{
+    auto const now =
+        std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+    json_writer out;
+    out.begin_object();
+    out.member("type", std::string_view("webhook.test"));
+    out.member("timestamp", now);
+    out.key("data");
+    out.begin_object();
+    out.member("id", id);
+    out.member("message", std::string_view("This webhook works."));
+    out.end_object();
+    out.end_object();
+    return out.take();
+}
+
+} // namespace
+
+std::optional<std::vector<event_type>> types_named(std::optional<std::string> const& names)
+{
+    if (!names)
+        return std::nullopt;
+    std::vector<event_type> types;
+    std::string_view rest = *names;
+    while (!rest.empty()) {
+        auto const end = std::min(rest.find(','), rest.size());
+        if (auto const type = parse_event_type(rest.substr(0, end)))
+            types.push_back(*type);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return types;
+}
+
+std::optional<std::string> fault_of_url(std::string_view text)
+{
+    bool const is_plain =
+        std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7F && c != '\\'; });
+    if (text.empty() || text.size() > url_size_max || !is_plain)
+        return "must be an address of 1 to 2000 printable ASCII characters";
+    auto const url = parsed(std::string(text));
+    auto const scheme = url ? part_of(url.get(), CURLUPART_SCHEME) : std::nullopt;
+    if (!scheme || (*scheme != "https" && *scheme != "http") || text.find("://") == text.npos ||
+        text.find(":///") != text.npos)
+        return "must begin with https:// or http:// and a host";
+    if (!part_of(url.get(), CURLUPART_HOST))
+        return "must name a host";
+    if (part_of(url.get(), CURLUPART_USER) || part_of(url.get(), CURLUPART_PASSWORD))
+        return "must have no user name or password";
+    if (part_of(url.get(), CURLUPART_FRAGMENT))
+        return "must have no fragment";
+    return std::nullopt;
+}
+
+bool is_wanted(event const& e, std::optional<std::vector<event_type>> const& types,
+               std::optional<std::string> const& sku_prefix)
+{
+    return (!types || std::ranges::find(*types, e.type) != types->end()) &&
+           (!sku_prefix || e.at.sku.str().starts_with(*sku_prefix));
+}
+
+// An address that is written out can be judged at once; a name is when it is called.
+result<void> webhooks::check_url(std::string const& text) const
+{
+    auto const url = parsed(text);
+    auto host = url ? part_of(url.get(), CURLUPART_HOST).value_or("") : "";
+    if (host.starts_with('[') && host.ends_with(']'))
+        host = host.substr(1, host.size() - 2);
+    boost::system::error_code ec;
+    auto const address = boost::asio::ip::make_address(host, ec);
+    if (ec)
+        return {};
+    if (!guard_.is_allowed(address))
+        return invalid("/url", "is no public address; the setting webhook_allow opens others");
+    if (text.starts_with("http:") && !guard_.is_opened(address))
+        return invalid("/url", "must begin with https:// unless webhook_allow opens its address");
+    return {};
+}
+
+result<webhook> webhooks::create(db::link& link, webhook_settings settings) const
+{
+    HOLDFAST_TRY_VOID(check_url(settings.url));
+    auto const secret = make_webhook_secret();
+    store::webhook made{.id = uuid::make_v7(),
+                        .url = std::move(settings.url),
+                        .types = to_names(settings.types),
+                        .sku_prefix = std::move(settings.sku_prefix),
+                        .description = std::move(settings.description),
+                        .state = "active",
+                        .place = to_string(feed_.end(link))};
+    auto const created_at = db::transact(link, [&](db::transaction& tx) {
+        if (auto const earlier = store::by_id(tx, made.id)) // a commit whose answer was lost
+            return std::optional(earlier->created_at);
+        return store::insert(tx, made, secret, webhooks_max);
+    });
+    if (!created_at)
+        return invalid("", "there are " + std::to_string(webhooks_max) +
+                               " webhooks already; delete one first");
+    made.created_at = *created_at;
+    auto answer = to_webhook(std::move(made));
+    answer.secret = to_whsec(secret);
+    return answer;
+}
+
+std::vector<webhook> webhooks::list(db::link& link) const
+{
+    auto rows =
+        db::read(link, db::scope::single, [](db::transaction& tx) { return store::all(tx); });
+    std::vector<webhook> all;
+    for (auto& row : rows)
+        all.push_back(to_webhook(std::move(row)));
+    return all;
+}
+
+result<webhook> webhooks::show(db::link& link, uuid const& id) const
+{
+    auto found = db::read(link, db::scope::single,
+                          [&](db::transaction& tx) { return store::by_id(tx, id); });
+    if (!found)
+        return unknown_webhook();
+    return to_webhook(std::move(*found));
+}
+
+result<webhook> webhooks::change(db::link& link, uuid const& id, webhook_change const& to) const
+{
+    if (to.url)
+        HOLDFAST_TRY_VOID(check_url(*to.url));
+    return on_locked(link, id, [&](db::transaction& tx, store::webhook& row) {
+        row.url = to.url.value_or(row.url);
+        if (to.types)
+            row.types = to_names(*to.types);
+        row.sku_prefix = to.sku_prefix.value_or(row.sku_prefix);
+        row.description = to.description.value_or(row.description);
+        if (to.is_active) {
+            row.state = *to.is_active ? "active" : "paused";
+            row.disabled_reason.reset();
+        }
+        store::change(tx, row);
+        if (to.is_active == true)
+            store::hurry(tx, id, std::nullopt);
+    });
+}
+
+result<void> webhooks::remove(db::link& link, uuid const& id) const
+{
+    bool was_there = false; // a commit whose answer was lost has removed it already
+    bool const is_removed = db::transact(link, [&](db::transaction& tx) {
+        was_there = was_there || store::lock(tx, id).has_value();
+        store::remove(tx, id);
+        return was_there;
+    });
+    if (!is_removed)
+        return unknown_webhook();
+    return {};
+}
+
+result<webhook> webhooks::rotate(db::link& link, uuid const& id,
+                                 std::chrono::seconds keep_former) const
+{
+    auto const secret = make_webhook_secret();
+    auto answer = on_locked(link, id, [&](db::transaction& tx, store::webhook& row) {
+        if (store::secret_of(row.secret) != secret)
+            store::rotate(tx, id, secret, keep_former);
+    });
+    if (answer)
+        answer->secret = to_whsec(secret);
+    return answer;
+}
+
+result<webhook> webhooks::replay(db::link& link, uuid const& id, timestamp since) const
+{
+    auto const place = to_string(feed_.since(link, since));
+    return on_locked(link, id,
+                     [&](db::transaction& tx, store::webhook&) { store::move(tx, id, place); });
+}
+
+result<webhook_delivery> webhooks::test(db::link& link, uuid const& id) const
+{
+    auto const event_id = "evt_test_" + uuid::make_v7().str();
+    std::array const letters{store::letter{.event_id = event_id,
+                                           .event_type = "webhook.test",
+                                           .sku = {},
+                                           .body = test_body(event_id)}};
+    return db::transact(link, [&](db::transaction& tx) -> result<webhook_delivery> {
+        if (!store::lock(tx, id))
+            return unknown_webhook();
+        store::enqueue(tx, id, letters);
+        return std::move(*store::delivery_of(tx, id, event_id));
+    });
+}
+
+result<webhook_delivery> webhooks::resend(db::link& link, uuid const& id,
+                                          std::string const& event_id) const
+{
+    return db::transact(link, [&](db::transaction& tx) -> result<webhook_delivery> {
+        if (!store::lock(tx, id))
+            return unknown_webhook();
+        store::resend(tx, id, event_id);
+        store::hurry(tx, id, event_id);
+        auto found = store::delivery_of(tx, id, event_id);
+        if (!found)
+            return unknown_delivery();
+        return std::move(*found);
+    });
+}
+
+result<std::vector<webhook_delivery>> webhooks::deliveries(db::link& link,
+                                                           delivery_filter const& filter) const
+{
+    auto states = filter.states;
+    if (states.empty())
+        states = {"pending", "delivered", "dead"};
+    return db::read(link, db::scope::snapshot,
+                    [&](db::transaction& tx) -> result<std::vector<webhook_delivery>> {
+                        if (!store::by_id(tx, filter.webhook))
+                            return unknown_webhook();
+                        return store::deliveries(tx, filter.webhook, states, filter.before,
+                                                 filter.limit);
+                    });
+}
+
+} // namespace holdfast

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/workers/janitor.hpp"
+
+#include "db/feed.hpp"
+#include "db/transact.hpp"
+#include "db/webhooks.hpp"
+#include "service/idempotency.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::workers {
+
+namespace {
+
+constexpr std::size_t keys_max = 1000; // in one step
+constexpr std::size_t deliveries_max = 1000;
+constexpr std::size_t positions_max = 500;
+constexpr std::int64_t announcements_max = 10'000;
+
+} // namespace
+
+periodic::step janitor(janitor_options options)
+{
+    return [options](db::link& link) {
+        auto const keys = db::transact(link, [&](db::transaction& tx) {
+            return idempotency::forget(tx, options.keep_idempotency_keys, keys_max);
+        });
+        auto const positions = db::transact(link, [&](db::transaction& tx) {
+            return db::feed::forget(tx, options.keep_events, positions_max, announcements_max);
+        });
+        auto const deliveries = db::transact(link, [&](db::transaction& tx) {
+            return db::webhooks::forget(tx, options.keep_deliveries, deliveries_max);
+        });
+        bool const is_more = keys == keys_max || positions > 0 || deliveries == deliveries_max;
+        return is_more ? progress::more_to_do : progress::done_for_now;
+    };
+}
+
+} // namespace holdfast::workers
