@@ -28,8 +28,9 @@ using settings::setting;
 constexpr std::size_t file_bytes_max = 1 << 20;
 
 // Variables that other parts of this project read: the commands that work over HTTP, and the tests.
-constexpr std::array<std::string_view, 5> other_variables{
-    "HOLDFAST_CONFIG", "HOLDFAST_URL", "HOLDFAST_KEY", "HOLDFAST_BINARY", "HOLDFAST_SEED"};
+constexpr std::array<std::string_view, 6> other_variables{
+    "HOLDFAST_CONFIG",         "HOLDFAST_URL",    "HOLDFAST_KEY",
+    "HOLDFAST_WEBHOOK_SECRET", "HOLDFAST_BINARY", "HOLDFAST_SEED"};
 constexpr std::string_view test_variable_prefix = "HOLDFAST_TEST_";
 
 // Characters to add, remove or change to make one text of the other (Levenshtein's distance).

@@ -4,13 +4,16 @@
 //   serve                          the service            service/serve.hpp
 //   migrate · key · audit · doctor the keeper's commands  service/keeper.hpp
 //   import · export · drill · health  over HTTP           service/cli/
+//   events · webhook               over HTTP              service/cli/
 //   settings                       what can be set        service/config.hpp
 #include "db/embedded_cluster.hpp"
 #include "db/error.hpp"
 #include "db/migrate.hpp"
 #include "service/cli/catalogue.hpp"
 #include "service/cli/drill.hpp"
+#include "service/cli/events.hpp"
 #include "service/cli/health.hpp"
+#include "service/cli/webhooks.hpp"
 #include "service/keeper.hpp"
 #include "service/serve.hpp"
 #include "service/version.hpp"
@@ -80,6 +83,8 @@ public:
         add_drill();
         add_import();
         add_export();
+        add_events();
+        add_webhook();
         add_small();
     }
 
@@ -216,6 +221,43 @@ private:
         on(command, [this] { return cli::export_catalogue(export_, std::cout, std::cerr); });
     }
 
+    void add_events()
+    {
+        auto& events = add(app_, "events", "Look at what happens");
+        events.require_subcommand(1);
+        auto& tail = add(events, "tail", "Print events as they happen, until interrupted");
+        tail_.url = default_url;
+        add_server_options(tail, tail_.url, tail_.key);
+        tail.add_option("--after", tail_.after,
+                        "Begin behind the event with this id; an empty one means at the first")
+            ->capture_default_str();
+        tail.add_option("--sku", tail_.sku, "Only of this SKU");
+        tail.add_option("--type", tail_.types, "Only these types, parted by commas");
+        tail.add_option("--count", tail_.count, "End after so many")->check(CLI::NonNegativeNumber);
+        tail.add_flag("--json", tail_.json, "Print JSON, an event a line");
+        on(tail, [this] { return cli::tail_events(tail_, std::cout, std::cerr); });
+    }
+
+    void add_webhook()
+    {
+        auto& webhook = add(app_, "webhook", "Try webhooks out, and send again");
+        webhook.require_subcommand(1);
+        auto& listen = add(webhook, "listen", "Receive webhooks, verify and print them");
+        listen.add_option("--listen", listen_.listen, "Where")->capture_default_str();
+        listen.add_option("--secret", listen_.secret, "The webhook's secret, to verify by")
+            ->envname("HOLDFAST_WEBHOOK_SECRET");
+        listen.add_option("--count", listen_.count, "End after so many")
+            ->check(CLI::NonNegativeNumber);
+        on(listen, [this] { return cli::listen_to_webhook(listen_, std::cout, std::cerr); });
+
+        auto& resend = add(webhook, "resend", "Send a delivery once more");
+        resend_.url = default_url;
+        add_server_options(resend, resend_.url, resend_.key);
+        resend.add_option("WEBHOOK", resend_.webhook, "Id of the webhook")->required();
+        resend.add_option("DELIVERY", resend_.delivery, "Id of the delivery")->required();
+        on(resend, [this] { return cli::resend_delivery(resend_, std::cout, std::cerr); });
+    }
+
     void add_small()
     {
         auto& health = add(app_, "health", "Ask whether a service is ready: status 0 if it is");
@@ -239,6 +281,9 @@ private:
     cli::drill_options drill_;
     cli::import_options import_;
     cli::export_options export_;
+    cli::tail_options tail_;
+    cli::listen_options listen_;
+    cli::resend_options resend_;
     std::string health_url_;
     std::string import_mode_;
     std::string role_name_;

@@ -3,13 +3,18 @@
 // its row in the list of faults that shops really suffered.
 #include "tests/support/database.hpp"
 #include "tests/support/feed_reader.hpp"
+#include "tests/support/hooks.hpp"
+#include "tests/support/receiver.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -144,6 +149,114 @@ TEST_CASE("J2: every change of state has exactly one event, and all of them rebu
         CHECK(rebuilt == front.level_of(name.first));
     }
     CHECK(front.audit_ok());
+}
+
+TEST_CASE("J4: an endpoint that takes seventy seconds delays nobody else, and is not asked twice")
+{
+    database const db;
+    service_process const service(
+        {.database_url = db.connection_string(), .arguments = hook_arguments()});
+    shop front(service);
+    receiver const slow([](received const&) { return reaction{.after = 70s}; });
+    receiver const quick;
+    auto const to_slow = make_hook(front, {{"url", slow.url()}});
+    make_hook(front, {{"url", quick.url()}});
+    std::vector<std::string> skus;
+    for (int i = 0; i < 30; ++i)
+        skus.push_back(front.item(10));
+    REQUIRE(quick.has(30));
+    REQUIRE(slow.has(16)); // as many as may be under way at once
+    for (auto const& sku : skus)
+        front.reserve(sku);
+    auto const began = std::chrono::steady_clock::now();
+    REQUIRE(quick.has(60));
+    CHECK(std::chrono::steady_clock::now() - began < 5s);
+
+    std::map<std::string, int> times;
+    for (auto const& call : quick.all())
+        ++times[call.header("webhook-id")];
+    CHECK(times.size() == 60);
+    // While a call lasts, it is the only one of its event and of its SKU.
+    CHECK(slow.all().size() == 16);
+    for (auto const& waiting : deliveries_of(front, to_slow, "pending"))
+        CHECK(waiting.at("attempts") == 0);
+    CHECK(front.audit_ok());
+}
+
+TEST_CASE(
+    "J5: what an endpoint never takes is dead after so many tries, listed, and can be had again")
+{
+    constexpr int tries = 3;
+    database const db;
+    auto const arguments = hook_arguments({"--webhook-retry-seconds", "0,0,0"});
+    service_process const service({.database_url = db.connection_string(), .arguments = arguments});
+    service_process const another({.database_url = db.connection_string(), .arguments = arguments});
+    shop front(service);
+    shop other(another);
+    std::atomic<bool> is_broken{true};
+    receiver const office(
+        [&](received const&) { return reaction{.status = is_broken ? 500 : 204}; });
+    auto const hook = make_hook(front, {{"url", office.url()}});
+    std::vector<std::string> skus;
+    for (int i = 0; i < 5; ++i)
+        skus.push_back(front.item(10));
+    for (auto const& sku : skus)
+        other.confirm(front.hold({{sku}}));
+    auto const events = std::size_t{15};
+    REQUIRE(eventually(30s, [&] { return deliveries_of(other, hook, "dead").size() == events; }));
+    std::map<std::string, int> times;
+    for (auto const& call : office.all())
+        ++times[call.header("webhook-id")];
+    CHECK(times.size() == events);
+    for (auto const& [id, count] : times)
+        CHECK(count == tries);
+    for (auto const& dead : deliveries_of(front, hook, "dead")) {
+        CHECK(dead.at("attempts") == tries);
+        CHECK(times.contains(dead.at("id")));
+    }
+
+    is_broken = false;
+    REQUIRE(outcome(other.post(path_of(hook) + "/replay", {{"since", "2026-01-01T00:00:00Z"}})) ==
+            "202");
+    REQUIRE(
+        eventually(30s, [&] { return deliveries_of(front, hook, "delivered").size() == events; }));
+    CHECK(office.all().size() == events * (tries + 1));
+    CHECK(deliveries_of(front, hook, "dead").empty());
+}
+
+TEST_CASE("J7: late and repeated deliveries say the same, so that a consumer can drop them")
+{
+    database const db;
+    service_process const service(
+        {.database_url = db.connection_string(),
+         .arguments = hook_arguments({"--webhook-retry-seconds", "0,0,0,0,0,0"})});
+    shop front(service);
+    std::atomic<int> calls{0};
+    receiver const office(
+        [&](received const&) { return reaction{.status = ++calls % 3 == 0 ? 204 : 500}; });
+    auto const hook = make_hook(front, {{"url", office.url()}});
+    auto const sku = front.item(10);
+    front.confirm(front.hold({{sku, 4}}));
+    front.release(front.hold({{sku, 2}}));
+    REQUIRE(eventually(30s, [&] { return deliveries_of(front, hook, "delivered").size() == 5; }));
+    REQUIRE(outcome(front.post(path_of(hook) + "/replay", {{"since", "2026-01-01T00:00:00Z"}})) ==
+            "202");
+    REQUIRE(eventually(
+        30s, [&] { return calls >= 25 && deliveries_of(front, hook, "pending").empty(); }));
+
+    std::map<std::string, std::string> bodies;
+    std::vector<json> come;
+    for (auto const& call : office.all()) {
+        auto const [known, is_new] = bodies.emplace(call.header("webhook-id"), call.body);
+        CHECK(known->second == call.body);
+        come.push_back(call.event());
+        CHECK(call.event().at("id") == call.header("webhook-id"));
+    }
+    CHECK(bodies.size() == 5);
+    CHECK(come.size() > bodies.size());
+    // Whoever keeps the newest version of each level has what the level is, however often and late.
+    std::ranges::reverse(come);
+    CHECK(levels_told(come).at({sku, "main"}) == front.level_of(sku));
 }
 
 } // namespace holdfast::test
