@@ -34,7 +34,7 @@ struct config {
     int open_holds_per_customer = 0;
 
     int sweep_interval_ms = 200; // 0 = no sweeper
-    int sweep_batch_max = 500;
+    int sweep_batch_max = 200;
     int publish_interval_ms = 100;
     flag events_held = flag::on;
     int events_keep_days = 30;

@@ -91,6 +91,19 @@ guard 'a due hold counts towards a limit until it is expired' db/reservations.sq
     "WHEN r.state = 'held' AND r.expires_at > now() THEN l.quantity" \
     'db_tests - a confirmation that began in time*'
 
+guard 'what is committed late is told late, and not passed by' db/feed.cpp \
+    '    add_rest(left, {last_id + 1, highest, std::nullopt}, found);
+' '' \
+    'fault_tests - J1:*
+event_tests - however changes commit*'
+
+guard 'the sweeper leaves out what others are settling' db/reservations.sql \
+    '                          LIMIT :holds_max::bigint))
+ ORDER BY r.id
+   FOR UPDATE OF r SKIP LOCKED;' '                          LIMIT :holds_max::bigint))
+ ORDER BY r.id;' \
+    'fault_tests - D5:*'
+
 make_copy() {
     mkdir "$copy"
     git ls-files -z --cached --others --exclude-standard |

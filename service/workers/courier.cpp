@@ -369,7 +369,7 @@ struct courier::impl {
     std::map<uuid, served> ours;
     std::map<std::uint64_t, on_call> on_calls;
     std::vector<store::attempt> unwritten; // kept until the database has them
-    std::set<uuid> given_up; // webhooks that answered 410
+    std::set<uuid> given_up;               // webhooks that answered 410
     std::uint64_t last_number = 0;
     std::uint64_t session_number = 0;
     clock::time_point next_look;
