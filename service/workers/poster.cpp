@@ -96,7 +96,8 @@ std::size_t drop_body(char*, std::size_t, std::size_t size, void* context)
 
 std::string fault_of(transfer const& t, CURLcode code)
 {
-    if (!t.refused.empty())
+    // Of several addresses one may have been refused, and another have failed in its own way.
+    if (!t.refused.empty() && code == CURLE_COULDNT_CONNECT)
         return t.refused;
     if (code == CURLE_OPERATION_TIMEDOUT)
         return "it did not answer in time";
