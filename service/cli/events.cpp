@@ -59,6 +59,8 @@ int tail_events(tail_options const& options, std::ostream& out, std::ostream& er
         std::int64_t shown_so_far = 0;
         while (out) {
             auto const given = service.send_patiently({.target = target_of(options, after)});
+            if (given.status == 401 || given.status == 403)
+                require_status(given, 200, "read events");
             if (given.status != 200) {
                 errors << "holdfast: " << explain(given) << '\n';
                 return exit_broken;

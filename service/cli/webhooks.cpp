@@ -196,6 +196,8 @@ int resend_delivery(resend_options const& options, std::ostream& out, std::ostre
             {.method = "POST",
              .target = "/v1/webhooks/" + percent_encoded(options.webhook) + "/deliveries/" +
                        percent_encoded(options.delivery) + "/resend"});
+        if (given.status == 401 || given.status == 403)
+            require_status(given, 202, "send again");
         if (given.status != 202) {
             errors << "holdfast: " << explain(given) << '\n';
             return exit_broken;
