@@ -36,9 +36,10 @@ SELECT min(id), max(id)
  GROUP BY run
  ORDER BY min(id);
 
+-- Told after everything in it happened: so not the time at which this transaction began.
 -- name: tell(positions, first_ids, last_ids) :exec
-INSERT INTO feed (position, first_id, last_id)
-SELECT n.position, n.first_id, n.last_id
+INSERT INTO feed (position, first_id, last_id, told_at)
+SELECT n.position, n.first_id, n.last_id, clock_timestamp()
   FROM unnest(:positions::bigint[], :first_ids::bigint[], :last_ids::bigint[])
        AS n(position, first_id, last_id);
 

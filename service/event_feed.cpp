@@ -104,11 +104,11 @@ private:
                 if (!tell(some[each.place], each))
                     return false;
             changes_left_ -= changes;
+            // Of the last one, a part may be left.
+            if (some.back().last_version < entries[first - 1].last_version)
+                --first;
             if (!may_go_on() && first < entries.size())
                 return false;
-            // Of the last one, a part may be left.
-            if (first > 0 && some.back().last_version < entries[first - 1].last_version)
-                --first;
         }
         return true;
     }
@@ -120,12 +120,13 @@ private:
                         changes_at_once);
     }
 
-    // What of an entry is not behind us.
+    // What of an entry is not behind us; of one that is, its last version, which is told no more. A
+    // place is what a caller says, so its version may be any number.
     [[nodiscard]] db::feed::announcement clipped(db::feed::announcement entry) const
     {
         auto const& next = page_.next;
         if (entry.position == next.position && entry.id == next.entry)
-            entry.first_version = std::max(entry.first_version, next.version);
+            entry.first_version = std::clamp(next.version, entry.first_version, entry.last_version);
         return entry;
     }
 

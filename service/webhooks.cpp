@@ -136,9 +136,9 @@ std::optional<std::string> fault_of_url(std::string_view text)
     if (text.empty() || text.size() > url_size_max || !is_plain)
         return "must be an address of 1 to 2000 printable ASCII characters";
     auto const url = parsed(std::string(text));
-    auto const scheme = url ? part_of(url.get(), CURLUPART_SCHEME) : std::nullopt;
-    if (!scheme || (*scheme != "https" && *scheme != "http") || text.find("://") == text.npos ||
-        text.find(":///") != text.npos)
+    // Written so, because the scheme is looked at again when the webhook is called.
+    bool const has_scheme = text.starts_with("https://") || text.starts_with("http://");
+    if (!url || !has_scheme || text.find(":///") != text.npos)
         return "must begin with https:// or http:// and a host";
     if (!part_of(url.get(), CURLUPART_HOST))
         return "must name a host";
@@ -266,9 +266,12 @@ result<webhook> webhooks::rotate(db::link& link, uuid const& id,
 
 result<webhook> webhooks::replay(db::link& link, uuid const& id, timestamp since) const
 {
-    auto const place = to_string(feed_.since(link, since));
-    return on_locked(link, id,
-                     [&](db::transaction& tx, store::webhook&) { store::move(tx, id, place); });
+    auto const found = feed_.since(link, since);
+    return on_locked(link, id, [&](db::transaction& tx, store::webhook& row) {
+        // Only ever back: what it has not been told yet must not be skipped.
+        auto const present = parse_event_place(row.place).value_or(event_place());
+        store::move(tx, id, to_string(std::min(present, found)));
+    });
 }
 
 result<webhook_delivery> webhooks::test(db::link& link, uuid const& id) const
@@ -289,6 +292,9 @@ result<webhook_delivery> webhooks::test(db::link& link, uuid const& id) const
 result<webhook_delivery> webhooks::resend(db::link& link, uuid const& id,
                                           std::string const& event_id) const
 {
+    // What no id looks like is the id of nothing, and nothing a database should be asked.
+    if (!std::ranges::all_of(event_id, [](char c) { return c > ' ' && c < 0x7F; }))
+        return unknown_delivery();
     return db::transact(link, [&](db::transaction& tx) -> result<webhook_delivery> {
         if (!store::lock(tx, id))
             return unknown_webhook();

@@ -263,6 +263,8 @@ TEST_CASE("who answers 410 is not called again, and is told everything once it i
     front.reserve(sku);
     REQUIRE(wait_until_told(front, {sku}));
     CHECK(office.all().size() == 4);
+    // A replay sets it back, never forward over what it has not been told.
+    front.post(path_of(hook) + "/replay", {{"since", "2099-01-01T00:00:00Z"}});
     front.http().send(
         {.method = "PATCH", .target = path_of(hook), .body = R"({"state":"active"})"});
     CHECK(office.has(5));
@@ -341,6 +343,7 @@ TEST_CASE("a webhook that cannot be is refused with every fault, and an unknown 
           "https://user:secret@shop.example/x", "https://shop.example/x#y", "https://shop example/",
           "javascript:alert(1)", "file:///etc/passwd", "https://shop.example:99999/",
           "https://shop.example\\@evil.example/", "https://\xC3\xA9.example/", "gopher://x/",
+          "HTTP://93.184.216.34/", "HTTPS://shop.example/",
           // addresses of our own network, however they are written
           "https://127.0.0.1/", "http://10.1.2.3/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
           "https://169.254.169.254/latest/meta-data", "https://0.0.0.0/",
@@ -364,6 +367,9 @@ TEST_CASE("a webhook that cannot be is refused with every fault, and an unknown 
     }
     CHECK(outcome(front.post(path_of(there) + "/deliveries/evt_1_1_1_0/resend", json::object())) ==
           "404 not-found");
+    for (std::string const odd : {"%FF", "evt_1_1_1_0%00junk"})
+        CHECK(outcome(front.post(path_of(there) + "/deliveries/" + odd + "/resend",
+                                 json::object())) == "404 not-found");
     CHECK(outcome(front.post(path_of(there) + "/replay", {{"since", nullptr}})) ==
           "400 validation-failed");
     CHECK(outcome(front.post(path_of(there) + "/rotate", {{"keep_former_seconds", 604'801}})) ==
