@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cli/command.hpp"
 
+#include "tests/support/exec.hpp"
 #include "tests/support/run_together.hpp"
 
 #include <fcntl.h>
@@ -36,27 +37,10 @@ std::vector<std::string> environment_of(command_options const& options)
     return variables;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts)
-{
-    std::vector<char*> pointers;
-    for (auto& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
 std::string binary_path()
 {
     auto const* from_environment = std::getenv("HOLDFAST_BINARY");
     return from_environment != nullptr ? from_environment : HOLDFAST_BINARY_PATH;
-}
-
-int open_file(fs::path const& file, int flags)
-{
-    auto const descriptor = ::open(file.c_str(), flags | O_CLOEXEC, 0600);
-    if (descriptor < 0)
-        throw std::system_error(errno, std::generic_category(), file.string());
-    return descriptor;
 }
 
 struct streams {

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random days in a shop. One clerk alone: every answer and every number is what the model says.
-// Several at once: every promise holds and every unit is accounted for. HOLDFAST_SEED repeats a
-// run, HOLDFAST_MODEL_STEPS makes it longer.
+// A random day with one clerk: every answer and every number is what the model says. HOLDFAST_SEED
+// repeats a run, HOLDFAST_MODEL_STEPS makes it longer.
 #include "db/error.hpp"
+#include "tests/property/imagination.hpp"
 #include "tests/property/model.hpp"
 #include "tests/support/feed_reader.hpp"
-#include "tests/support/run_together.hpp"
 #include "tests/support/shop.hpp"
 #include "tests/support/workbench.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <iterator>
-#include <mutex>
 #include <optional>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,118 +23,6 @@
 namespace holdfast::test {
 
 namespace {
-
-constexpr units open_holds_max = 6;
-constexpr std::size_t item_count = 5;
-
-std::size_t steps_wanted()
-{
-    auto const* wish = std::getenv("HOLDFAST_MODEL_STEPS");
-    return wish != nullptr ? std::strtoull(wish, nullptr, 10) : 4000;
-}
-
-class dice {
-public:
-    explicit dice(std::uint64_t start) : engine_(start) {}
-
-    // 0 … n - 1
-    std::size_t pick(std::size_t n)
-    {
-        return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine_);
-    }
-
-    units between(units low, units high)
-    {
-        return std::uniform_int_distribution<units>(low, high)(engine_);
-    }
-
-    bool chance(int percent) { return between(1, 100) <= percent; }
-
-    template <class T>
-    T const& of(std::vector<T> const& all)
-    {
-        return all.at(pick(all.size()));
-    }
-
-private:
-    std::mt19937_64 engine_;
-};
-
-std::vector<std::string> some_customers()
-{
-    return {unique("customer"), unique("customer"), unique("customer"), unique("customer")};
-}
-
-// Makes up requests about some items and reservations.
-struct imagination {
-    dice& luck;
-    std::vector<level_key> levels;
-    std::vector<uuid> ids;
-    std::vector<std::string> customers;
-
-    level_key some_level()
-    {
-        if (luck.chance(1))
-            return {new_sku(), location()};
-        return luck.of(levels);
-    }
-
-    // Mostly one of the last, since those are the ones something can still happen to.
-    uuid some_id()
-    {
-        if (ids.empty() || luck.chance(2))
-            return uuid::make_v7();
-        auto const recent = std::min<std::size_t>(ids.size(), 25);
-        return luck.chance(85) ? ids[ids.size() - 1 - luck.pick(recent)] : luck.of(ids);
-    }
-
-    std::vector<line_request> some_lines()
-    {
-        std::vector<line_request> lines;
-        for (auto n = luck.between(1, 3); n > 0; --n)
-            lines.push_back(
-                {some_level(), luck.chance(5) ? luck.between(10, 100) : luck.between(1, 5)});
-        return merged(std::move(lines));
-    }
-
-    reserve_command some_reserve()
-    {
-        reserve_command c;
-        c.key = new_key();
-        c.actor = "clerk";
-        c.lines = some_lines();
-        if (luck.chance(75))
-            c.customer = luck.of(customers);
-        c.confirm_at_once = luck.chance(15);
-        if (luck.chance(15))
-            c.supersedes = some_id();
-        return c;
-    }
-
-    confirm_command some_confirm()
-    {
-        confirm_command c{.id = some_id(), .actor = "clerk", .lines = {}};
-        if (luck.chance(40))
-            c.if_expired = if_expired::reserve_again;
-        return c;
-    }
-
-    adjust_command some_adjust()
-    {
-        auto c = correction_of(some_level());
-        if (luck.chance(60)) {
-            c.delta = luck.between(1, 12) * (luck.chance(60) ? 1 : -1);
-            c.reason = *c.delta > 0 ? "received" : "damaged";
-        } else {
-            c.set_to = luck.between(0, 15);
-            c.reason = luck.chance(50) ? "count" : "correction";
-            if (luck.chance(50))
-                c.expect_on_hand = luck.between(0, 8);
-        }
-        c.allow_short = luck.chance(20);
-        return c;
-    }
-};
 
 std::string shown(reservation_line const& l)
 {
@@ -164,7 +48,7 @@ std::string shown(stock_level const& l)
 class trial {
 public:
     trial(migrated_database const& place, std::string const& mode, std::uint64_t start)
-        : bench_(place, {.strategy = mode, .open_holds_per_customer = open_holds_max}),
+        : bench_(place, {.strategy = mode, .open_holds_per_customer = holds_of_customer_max}),
           luck_(start), ideas_{luck_, {}, {}, some_customers()}
     {
         for (std::size_t i = 0; i < item_count; ++i)
@@ -611,152 +495,10 @@ private:
     workbench bench_;
     dice luck_;
     imagination ideas_;
-    model model_{open_holds_max};
+    model model_{holds_of_customer_max};
     std::vector<std::pair<reserve_command, uuid>> reserves_;
     std::vector<return_command> returns_;
     std::vector<adjust_command> adjusts_;
-};
-
-// Refusals that several clerks at once may meet. Whatever else comes is a fault.
-bool is_fair(std::string_view word)
-{
-    static std::vector<std::string_view> const fair{"ok",
-                                                    "insufficient_stock",
-                                                    "customer_limit",
-                                                    "already_confirmed",
-                                                    "already_released",
-                                                    "reservation_expired",
-                                                    "unknown_sku",
-                                                    "unknown_reservation",
-                                                    "validation_failed",
-                                                    "would_go_negative",
-                                                    "would_be_short",
-                                                    "precondition_failed"};
-    return std::ranges::find(fair, word) != fair.end();
-}
-
-// Several clerks on the same few items. What each does is random; what they share is guarded.
-class crowd {
-public:
-    crowd(migrated_database const& place, std::string mode, std::uint64_t start)
-        : place_(place), mode_(std::move(mode)), start_(start)
-    {
-        workbench bench(place_);
-        for (std::size_t i = 0; i < item_count; ++i) {
-            auto const at = bench.item(30);
-            levels_.push_back(at);
-            levels_.push_back({at.sku, location("shop")});
-        }
-        auto limited = change_of(levels_[0].sku);
-        limited.max_per_customer.emplace(6);
-        (void)bench.catalogue.put(bench.link, limited).value();
-        for (std::size_t i = 0; i < bench.strategies.names().size(); ++i) {
-            auto other = change_of(levels_[2 * i + 2].sku);
-            other.strategy.emplace(bench.strategies.names()[i]);
-            (void)bench.catalogue.put(bench.link, other).value();
-        }
-    }
-
-    // Returns the first unfair answer, or nothing.
-    std::string work(std::size_t clerk, std::size_t steps)
-    {
-        workbench bench(place_, {.strategy = mode_});
-        dice luck(start_ + 1000 * clerk + 1);
-        imagination ideas{luck, levels_, {}, customers_};
-        for (std::size_t i = 0; i < steps; ++i) {
-            {
-                std::scoped_lock const lock(mutex_);
-                ideas.ids = ids_;
-            }
-            if (auto word = act(bench, luck, ideas); !is_fair(word))
-                return word;
-        }
-        return {};
-    }
-
-    // Σ live holds = reserved, and what reads as free can be sold to the last unit.
-    void check()
-    {
-        workbench bench(place_, {.strategy = mode_});
-        REQUIRE(bench.audit_findings() == "");
-        for (auto const& at : levels_) {
-            units held = 0;
-            for (auto const& r : bench.reservations
-                                     .list(bench.link, {.state = reservation_state::held,
-                                                       .sku = at.sku,
-                                                       .customer = {},
-                                                       .reference = {},
-                                                       .before = {},
-                                                       .limit = 100'000})
-                                     .shown)
-                for (auto const& line : r.lines)
-                    held += line.at == at ? line.quantity : 0;
-            stock_level seen;
-            auto const item = bench.catalogue.show(bench.link, at.sku).value();
-            for (auto const& each : item.levels)
-                if (each.location == at.location)
-                    seen = each.level;
-            CHECK(seen.reserved == held);
-            sell_out(bench, at, seen.available());
-        }
-        REQUIRE(bench.audit_findings() == "");
-        REQUIRE(rebuild_differs(bench) == "");
-    }
-
-private:
-    std::string act(workbench& bench, dice& luck, imagination& ideas)
-    {
-        switch (luck.pick(10)) {
-        case 0:
-        case 1:
-        case 2:
-        case 3: return reserve(bench, ideas.some_reserve());
-        case 4: return word_of(bench.reservations.confirm(bench.link, ideas.some_confirm()));
-        case 5: return word_of(bench.reservations.release(bench.link, {ideas.some_id(), "clerk"}));
-        case 6:
-            return word_of(
-                bench.reservations.extend(bench.link, {ideas.some_id(), std::chrono::minutes(5)}));
-        case 7:
-            return word_of(bench.reservations.give_back(
-                bench.link, {.key = new_key(),
-                             .id = ideas.some_id(),
-                             .actor = "clerk",
-                             .lines = {{luck.of(levels_), luck.between(1, 3)}},
-                             .restock = luck.chance(80)}));
-        case 8: return word_of(bench.adjustments.adjust(bench.link, ideas.some_adjust()));
-        default: bench.let_lapse(ideas.some_id()); return "ok";
-        }
-    }
-
-    std::string reserve(workbench& bench, reserve_command const& c)
-    {
-        auto const answer = bench.reservations.reserve(bench.link, c);
-        if (answer) {
-            std::scoped_lock const lock(mutex_);
-            ids_.push_back(answer->value.id);
-        }
-        return word_of(answer);
-    }
-
-    void sell_out(workbench& bench, level_key const& at, units free)
-    {
-        CAPTURE(at.sku.str());
-        auto const customer = unique("customer");
-        auto unlimited = change_of(at.sku);
-        unlimited.max_per_customer.emplace(std::nullopt);
-        (void)bench.catalogue.put(bench.link, unlimited).value();
-        if (free > 0)
-            CHECK(word_of(bench.reserve({{at, free}}, {.customer = customer})) == "ok");
-        CHECK(word_of(bench.reserve({{at, 1}}, {.customer = customer})) == "insufficient_stock");
-    }
-
-    migrated_database const& place_;
-    std::string mode_;
-    std::uint64_t start_;
-    std::vector<level_key> levels_;
-    std::vector<std::string> customers_ = some_customers();
-    std::mutex mutex_;
-    std::vector<uuid> ids_;
 };
 
 } // namespace
@@ -778,22 +520,6 @@ TEST_CASE("whatever a clerk does, answers and numbers are those of the model")
         day.check_all_levels();
         day.check_audit();
         day.check_feed();
-    }
-}
-
-TEST_CASE("whatever several clerks do at once, no promise is broken and no unit is lost")
-{
-    constexpr std::size_t clerks = 6;
-    migrated_database const place;
-    auto const modes = modes_under_test();
-    auto const steps = std::max<std::size_t>(1, steps_wanted() / modes.size() / clerks / 2);
-    for (std::size_t m = 0; m < modes.size(); ++m) {
-        INFO("HOLDFAST_SEED=", seed(), ", ", modes[m]);
-        crowd staff(place, modes[m], seed() + m);
-        auto const unfair =
-            run_together(clerks, [&](std::size_t i) { return staff.work(i, steps); });
-        CHECK(unfair == std::vector<std::string>(clerks));
-        staff.check();
     }
 }
 

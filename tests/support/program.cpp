@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/program.hpp"
 
+#include "tests/support/exec.hpp"
 #include "tests/support/run_together.hpp"
 
 #include <fcntl.h>
@@ -45,23 +46,6 @@ std::vector<std::string> environment_of(program_options const& options)
     for (auto const& [name, value] : options.environment)
         variables.push_back(name + '=' + value);
     return variables;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts)
-{
-    std::vector<char*> pointers;
-    for (auto& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
-int open_file(std::filesystem::path const& file, int flags)
-{
-    auto const descriptor = ::open(file.c_str(), flags | O_CLOEXEC, 0600);
-    if (descriptor < 0)
-        throw std::system_error(errno, std::generic_category(), file.string());
-    return descriptor;
 }
 
 } // namespace

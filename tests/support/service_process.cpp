@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/service_process.hpp"
 
+#include "tests/support/exec.hpp"
 #include "tests/support/run_together.hpp"
 
 #include <fcntl.h>
@@ -80,23 +81,6 @@ std::vector<std::string> environment_of(service_options const& options, std::str
     return variables;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts)
-{
-    std::vector<char*> pointers;
-    for (auto& text : texts)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
-int open_log(std::filesystem::path const& file)
-{
-    auto const descriptor = ::open(file.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
-    if (descriptor < 0)
-        throw std::system_error(errno, std::generic_category(), file.string());
-    return descriptor;
-}
-
 } // namespace
 
 service_process::service_process(service_options const& options)
@@ -133,8 +117,8 @@ void service_process::launch(service_options const& options)
     auto environment = environment_of(options, admin_key_);
     auto const argument_pointers = pointers_to(arguments);
     auto const environment_pointers = pointers_to(environment);
-    auto const out = open_log(scratch_ / "stdout");
-    auto const err = open_log(scratch_ / "stderr");
+    auto const out = open_file(scratch_ / "stdout", O_CREAT | O_WRONLY | O_APPEND, 0644);
+    auto const err = open_file(scratch_ / "stderr", O_CREAT | O_WRONLY | O_APPEND, 0644);
     auto const parent = ::getpid();
 
     pid_ = ::fork();
