@@ -342,9 +342,9 @@ std::vector<reservation> lock_due(transaction& tx, std::span<level_key const> ke
     return holds_of(tx, tx.many<due_row>(sql::reservations::lock_due, skus, locations, holds_max));
 }
 
-std::vector<reservation> lock_any_due(transaction& tx, std::size_t holds_max)
+std::vector<reservation> lock_any_due(transaction& tx, std::size_t lines_max)
 {
-    return holds_of(tx, tx.many<due_row>(sql::reservations::lock_any_due, holds_max));
+    return holds_of(tx, tx.many<due_row>(sql::reservations::lock_any_due, lines_max));
 }
 
 std::vector<reservation> lock_due_of_customers(transaction& tx,

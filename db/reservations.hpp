@@ -99,8 +99,8 @@ struct locked {
 [[nodiscard]] std::vector<holdfast::reservation> lock_due(transaction&, std::span<level_key const>,
                                                           std::size_t holds_max);
 
-// The same on any level, without those that somebody else has locked.
-[[nodiscard]] std::vector<holdfast::reservation> lock_any_due(transaction&, std::size_t holds_max);
+// The holds of the longest due lines on any level, without those that somebody else has locked.
+[[nodiscard]] std::vector<holdfast::reservation> lock_any_due(transaction&, std::size_t lines_max);
 
 // Writes the final states of locked reservations and the `confirmed` numbers of their lines.
 void settle(transaction&, std::span<holdfast::reservation const* const>);

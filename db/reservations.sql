@@ -175,7 +175,7 @@ SELECT r.id, r.expires_at
 
 -- The longest due of all. Leaves out what somebody else is settling at the moment: it is not
 -- counted as anything, and is met again if it is still due then.
--- name: lock_any_due(holds_max) :many
+-- name: lock_any_due(lines_max) :many
 SELECT r.id, r.expires_at
   FROM reservation r
  WHERE r.state = 'held' AND r.expires_at <= now()
@@ -183,7 +183,7 @@ SELECT r.id, r.expires_at
                            FROM reservation_line l
                           WHERE l.held_until <= now()
                           ORDER BY l.held_until
-                          LIMIT :holds_max::bigint))
+                          LIMIT :lines_max::bigint))
  ORDER BY r.id
    FOR UPDATE OF r SKIP LOCKED;
 

@@ -301,9 +301,10 @@ struct session::impl {
 
     error to_error(std::string sqlstate, std::string_view name)
     {
-        // Some faults arrive without a state; a dead connection is one whatever the state says.
+        // A dead connection is one whatever the state says; and what the server says has one, so a
+        // fault without any is that of a line whose end has not been noticed yet.
         std::erase(sqlstate, ' ');
-        bool const is_dead = PQstatus(connection()) != CONNECTION_OK;
+        bool const is_dead = PQstatus(connection()) != CONNECTION_OK || sqlstate.empty();
         auto const kind = is_dead ? fault::connection_lost : fault_of(sqlstate);
         return error(kind, std::move(sqlstate), std::string(name));
     }

@@ -68,9 +68,9 @@ void rotate(transaction& tx, uuid const& id, std::span<std::uint8_t const> secre
     tx.exec(sql::webhooks::rotate, id, to_text(secret), keep_former.count());
 }
 
-void disable(transaction& tx, uuid const& id, std::string const& reason)
+bool disable(transaction& tx, uuid const& id, std::int64_t revision, std::string const& reason)
 {
-    tx.exec(sql::webhooks::disable, id, reason);
+    return tx.exec(sql::webhooks::disable, id, revision, reason) == 1;
 }
 
 void move(transaction& tx, uuid const& id, std::string const& place)
@@ -81,6 +81,38 @@ void move(transaction& tx, uuid const& id, std::string const& place)
 void remove(transaction& tx, uuid const& id)
 {
     tx.exec(sql::webhooks::remove, id);
+}
+
+std::size_t clear_deleted(transaction& tx, std::size_t limit)
+{
+    auto const gone = tx.exec(sql::webhooks::clear_deleted, limit);
+    tx.exec(sql::webhooks::drop_deleted);
+    return static_cast<std::size_t>(gone);
+}
+
+void lock_list(transaction& tx)
+{
+    tx.exec(sql::webhooks::lock_list);
+}
+
+std::vector<backlog> backlogs(transaction& tx, uuid const& webhook)
+{
+    return tx.many<backlog>(sql::webhooks::backlogs, webhook);
+}
+
+void keep_backlog(transaction& tx, uuid const& webhook, std::span<backlog const> all)
+{
+    std::vector<std::string> skus, places;
+    for (auto const& each : all) {
+        skus.push_back(each.sku);
+        places.push_back(each.place);
+    }
+    tx.exec(sql::webhooks::keep_backlog, webhook, skus, places);
+}
+
+void drop_backlog(transaction& tx, uuid const& webhook, std::optional<std::string> const& sku)
+{
+    tx.exec(sql::webhooks::drop_backlog, webhook, sku);
 }
 
 bool advance(transaction& tx, uuid const& id, std::int64_t revision, std::string const& place)
@@ -98,7 +130,8 @@ void disown(transaction& tx, std::int64_t lock_number)
     (void)tx.one<bool>(sql::webhooks::disown, lock_number);
 }
 
-void enqueue(transaction& tx, uuid const& webhook, std::span<letter const> letters)
+void enqueue(transaction& tx, uuid const& webhook, std::span<letter const> letters,
+             std::chrono::seconds delay)
 {
     std::vector<std::string> ids, types, bodies;
     std::vector<std::optional<std::string>> skus;
@@ -108,7 +141,7 @@ void enqueue(transaction& tx, uuid const& webhook, std::span<letter const> lette
         skus.push_back(each.sku);
         bodies.push_back(each.body);
     }
-    tx.exec(sql::webhooks::enqueue, webhook, ids, types, skus, bodies);
+    tx.exec(sql::webhooks::enqueue, webhook, ids, types, skus, bodies, delay.count());
 }
 
 void resend(transaction& tx, uuid const& webhook, std::string const& event_id)

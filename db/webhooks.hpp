@@ -24,10 +24,10 @@ struct webhook {
     std::optional<std::string> description;
     std::string state; // active, paused, disabled
     std::optional<std::string> disabled_reason;
-    std::string secret;                       // bytea, as text
-    std::optional<std::string> former_secret; // while it signs as well
-    std::string place;                        // in the feed
-    std::int64_t revision = 0;                // another one with every change
+    std::string secret;                        // bytea, as text
+    std::optional<std::string> former_secrets; // those that sign as well, parted by commas
+    std::string place;                         // in the feed
+    std::int64_t revision = 0;                 // another one with every change
     timestamp created_at;
 };
 
@@ -46,13 +46,37 @@ insert(transaction&, webhook const&, std::span<std::uint8_t const> secret, std::
 void change(transaction&, webhook const&);
 void rotate(transaction&, uuid const&, std::span<std::uint8_t const> secret,
             std::chrono::seconds keep_former);
-void disable(transaction&, uuid const&, std::string const& reason);
 void move(transaction&, uuid const&, std::string const& place);
+
+// Makes it as good as gone. Its deliveries go by clear_deleted().
 void remove(transaction&, uuid const&);
 
-// False when it is not active any more, or was changed meanwhile.
+// Deletes deliveries of removed webhooks, and those that have none left. Returns how many
+// deliveries.
+std::size_t clear_deleted(transaction&, std::size_t limit);
+
+// Makes others who would make a webhook wait until the transaction ends.
+void lock_list(transaction&);
+
+// False when it is not active any more, was changed meanwhile, or is being changed.
+[[nodiscard]] bool disable(transaction&, uuid const&, std::int64_t revision,
+                           std::string const& reason);
+
+// The same.
 [[nodiscard]] bool advance(transaction&, uuid const&, std::int64_t revision,
                            std::string const& place);
+
+// A SKU of which no more is written down for now.
+struct backlog {
+    std::string sku;
+    std::string place; // where its events go on
+};
+
+[[nodiscard]] std::vector<backlog> backlogs(transaction&, uuid const& webhook);
+void keep_backlog(transaction&, uuid const& webhook, std::span<backlog const>);
+
+// Of one SKU, or all.
+void drop_backlog(transaction&, uuid const& webhook, std::optional<std::string> const& sku);
 
 // Makes this session the one that delivers to the webhook, as long as it lasts.
 [[nodiscard]] bool try_own(transaction&, std::int64_t lock_number);
@@ -66,7 +90,9 @@ struct letter {
     std::string body;
 };
 
-void enqueue(transaction&, uuid const& webhook, std::span<letter const>);
+// To be delivered after `delay`, in this order.
+void enqueue(transaction&, uuid const& webhook, std::span<letter const>,
+             std::chrono::seconds delay);
 void resend(transaction&, uuid const& webhook, std::string const& event_id);
 
 // Brings the next attempts forward: of one delivery, or of all.

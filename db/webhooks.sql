@@ -1,30 +1,47 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Webhooks, and the deliveries to them.
 
+-- One is made at a time, so that they can be counted.
+-- name: lock_list() :exec
+SELECT pg_advisory_xact_lock(1751344228, 2);
+
 -- name: insert(id, url, types, sku_prefix, description, secret, place, count_max) :maybe
 INSERT INTO webhook (id, url, types, sku_prefix, description, secret, place)
 SELECT :id::uuid, :url, :types::text[], :sku_prefix, :description, :secret::bytea, :place
- WHERE (SELECT count(*) FROM webhook) < :count_max::bigint
+ WHERE (SELECT count(*) FROM webhook WHERE state <> 'deleted') < :count_max::bigint
 RETURNING created_at;
 
 -- name: all() :many
-SELECT id, url, array_to_string(types, ','), sku_prefix, description, state, disabled_reason,
-       secret, CASE WHEN former_until > now() THEN former_secret END, place, revision, created_at
-  FROM webhook
- ORDER BY id;
+SELECT w.id, w.url, array_to_string(w.types, ','), w.sku_prefix, w.description, w.state,
+       w.disabled_reason, w.secret,
+       (SELECT string_agg(f.secret::text, ',' ORDER BY f.id DESC)
+          FROM webhook_former_secret f
+         WHERE f.webhook_id = w.id AND f.signs_till > now()),
+       w.place, w.revision, w.created_at
+  FROM webhook w
+ WHERE w.state <> 'deleted'
+ ORDER BY w.id;
 
 -- name: by_id(id) :maybe
-SELECT id, url, array_to_string(types, ','), sku_prefix, description, state, disabled_reason,
-       secret, CASE WHEN former_until > now() THEN former_secret END, place, revision, created_at
-  FROM webhook
- WHERE id = :id::uuid;
+SELECT w.id, w.url, array_to_string(w.types, ','), w.sku_prefix, w.description, w.state,
+       w.disabled_reason, w.secret,
+       (SELECT string_agg(f.secret::text, ',' ORDER BY f.id DESC)
+          FROM webhook_former_secret f
+         WHERE f.webhook_id = w.id AND f.signs_till > now()),
+       w.place, w.revision, w.created_at
+  FROM webhook w
+ WHERE w.id = :id::uuid AND w.state <> 'deleted';
 
 -- name: lock(id) :maybe
-SELECT id, url, array_to_string(types, ','), sku_prefix, description, state, disabled_reason,
-       secret, CASE WHEN former_until > now() THEN former_secret END, place, revision, created_at
-  FROM webhook
- WHERE id = :id::uuid
-   FOR UPDATE;
+SELECT w.id, w.url, array_to_string(w.types, ','), w.sku_prefix, w.description, w.state,
+       w.disabled_reason, w.secret,
+       (SELECT string_agg(f.secret::text, ',' ORDER BY f.id DESC)
+          FROM webhook_former_secret f
+         WHERE f.webhook_id = w.id AND f.signs_till > now()),
+       w.place, w.revision, w.created_at
+  FROM webhook w
+ WHERE w.id = :id::uuid AND w.state <> 'deleted'
+   FOR UPDATE OF w;
 
 -- name: change(id, url, types, sku_prefix, description, state, disabled_reason) :exec
 UPDATE webhook
@@ -32,29 +49,82 @@ UPDATE webhook
        state = :state, disabled_reason = :disabled_reason, revision = revision + 1
  WHERE id = :id::uuid;
 
+-- The secrets before sign as long as they were going to, the five newest of them.
 -- name: rotate(id, secret, keep_former_seconds) :exec
-UPDATE webhook
-   SET former_secret = secret, secret = :secret::bytea,
-       former_until  = now() + :keep_former_seconds::bigint * interval '1 second',
-       revision      = revision + 1
- WHERE id = :id::uuid;
+WITH renewed AS (
+    UPDATE webhook
+       SET secret = :secret::bytea, revision = revision + 1
+     WHERE id = :id::uuid
+), former AS (
+    INSERT INTO webhook_former_secret (webhook_id, secret, signs_till)
+    SELECT id, secret, now() + :keep_former_seconds::bigint * interval '1 second'
+      FROM webhook
+     WHERE id = :id::uuid AND :keep_former_seconds::bigint > 0
+)
+DELETE FROM webhook_former_secret
+ WHERE webhook_id = :id::uuid
+   AND (signs_till <= now() OR :keep_former_seconds::bigint = 0
+        OR id NOT IN (SELECT id
+                        FROM webhook_former_secret
+                       WHERE webhook_id = :id::uuid
+                       ORDER BY id DESC
+                       LIMIT 4));
 
--- name: disable(id, reason) :exec
+-- Only as it was when it was called; and not while somebody changes it.
+-- name: disable(id, revision, reason) :exec
 UPDATE webhook
    SET state = 'disabled', disabled_reason = :reason
- WHERE id = :id::uuid AND state = 'active';
+ WHERE id = (SELECT id
+               FROM webhook
+              WHERE id = :id::uuid AND revision = :revision::bigint AND state = 'active'
+                FOR UPDATE SKIP LOCKED);
 
 -- name: move(id, place) :exec
 UPDATE webhook SET place = :place, revision = revision + 1 WHERE id = :id::uuid;
 
--- Only as it was seen: somebody may have changed it or set it back meanwhile.
+-- Only as it was seen: somebody may have changed it or set it back meanwhile. Waits for nobody, so
+-- that no webhook waits for another one.
 -- name: advance(id, revision, place) :exec
 UPDATE webhook
    SET place = :place
- WHERE id = :id::uuid AND revision = :revision::bigint AND state = 'active';
+ WHERE id = (SELECT id
+               FROM webhook
+              WHERE id = :id::uuid AND revision = :revision::bigint AND state = 'active'
+                FOR UPDATE SKIP LOCKED);
 
+-- name: backlogs(webhook_id) :many
+SELECT sku, place FROM webhook_backlog WHERE webhook_id = :webhook_id::uuid;
+
+-- name: keep_backlog(webhook_id, skus, places) :exec
+INSERT INTO webhook_backlog (webhook_id, sku, place)
+SELECT :webhook_id::uuid, n.sku, n.place
+  FROM unnest(:skus::text[], :places::text[]) AS n(sku, place)
+    ON CONFLICT (webhook_id, sku) DO UPDATE
+   SET place = excluded.place;
+
+-- name: drop_backlog(webhook_id, sku) :exec
+DELETE FROM webhook_backlog
+ WHERE webhook_id = :webhook_id::uuid AND (:sku::text IS NULL OR sku = :sku);
+
+-- Its deliveries may be many: they go in steps.
 -- name: remove(id) :exec
-DELETE FROM webhook WHERE id = :id::uuid;
+UPDATE webhook
+   SET state = 'deleted', disabled_reason = NULL, revision = revision + 1
+ WHERE id = :id::uuid;
+
+-- name: clear_deleted(row_count) :exec
+DELETE FROM webhook_delivery
+ WHERE id IN (SELECT d.id
+                FROM webhook w
+                JOIN webhook_delivery d ON d.webhook_id = w.id
+               WHERE w.state = 'deleted'
+               LIMIT :row_count::bigint
+                 FOR UPDATE OF d SKIP LOCKED);
+
+-- name: drop_deleted() :exec
+DELETE FROM webhook w
+ WHERE w.state = 'deleted'
+   AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.webhook_id = w.id LIMIT 1);
 
 -- Who has this lock delivers to the webhook, until its session ends.
 -- name: try_own(lock_number) :one
@@ -64,14 +134,16 @@ SELECT pg_try_advisory_lock(:lock_number::bigint);
 SELECT pg_advisory_unlock(:lock_number::bigint);
 
 -- An event that was delivered before, and is told again, becomes pending again, behind the others.
--- name: enqueue(webhook_id, event_ids, event_types, skus, bodies) :exec
-INSERT INTO webhook_delivery AS d (webhook_id, event_id, event_type, sku, body)
-SELECT :webhook_id::uuid, n.event_id, n.event_type, n.sku, n.body
+-- name: enqueue(webhook_id, event_ids, event_types, skus, bodies, delay_seconds) :exec
+INSERT INTO webhook_delivery AS d (webhook_id, event_id, event_type, sku, body, due_at)
+SELECT :webhook_id::uuid, n.event_id, n.event_type, n.sku, n.body,
+       now() + :delay_seconds::bigint * interval '1 second'
   FROM unnest(:event_ids::text[], :event_types::text[], :skus::text[], :bodies::text[])
        WITH ORDINALITY AS n(event_id, event_type, sku, body, place)
  ORDER BY n.place
     ON CONFLICT (webhook_id, event_id) DO UPDATE
-   SET id = DEFAULT, state = 'pending', settled_at = NULL, attempts = 0, due_at = now()
+   SET id = DEFAULT, state = 'pending', settled_at = NULL, attempts = 0,
+       due_at = excluded.due_at
  WHERE d.state <> 'pending';
 
 -- name: resend(webhook_id, event_id) :exec

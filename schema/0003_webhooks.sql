@@ -11,15 +11,32 @@ CREATE TABLE webhook (
     sku_prefix      text COLLATE "C",
     description     text,
     state           text NOT NULL DEFAULT 'active'
-                    CHECK (state IN ('active', 'paused', 'disabled')),
+                    CHECK (state IN ('active', 'paused', 'disabled', 'deleted')),
     disabled_reason text,
     secret          bytea NOT NULL,
-    former_secret   bytea,
-    former_until    timestamptz,
     place           text NOT NULL,
     revision        bigint NOT NULL DEFAULT 1,
     created_at      timestamptz NOT NULL DEFAULT now(),
     CHECK ((state = 'disabled') = (disabled_reason IS NOT NULL))
+);
+
+-- Secrets that were replaced and sign as well for a while.
+CREATE TABLE webhook_former_secret (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    webhook_id uuid NOT NULL REFERENCES webhook ON DELETE CASCADE,
+    secret     bytea NOT NULL,
+    signs_till timestamptz NOT NULL
+);
+
+CREATE INDEX webhook_former_secret_of ON webhook_former_secret (webhook_id);
+
+-- SKUs of which so many deliveries wait that no more are written down for now, so that other SKUs
+-- need not wait for them. The place is where their events go on.
+CREATE TABLE webhook_backlog (
+    webhook_id uuid NOT NULL REFERENCES webhook ON DELETE CASCADE,
+    sku        text COLLATE "C" NOT NULL,
+    place      text NOT NULL,
+    PRIMARY KEY (webhook_id, sku)
 );
 
 -- One event for one webhook. The order of ids is the order of telling; due_at is when the next

@@ -62,7 +62,8 @@ std::optional<std::string> address_guard::fault_of(std::string_view allowed)
     while (!allowed.empty()) {
         auto const end = std::min(allowed.find(','), allowed.size());
         if (!parse(allowed.substr(0, end)))
-            return "ranges of addresses parted by commas, such as 127.0.0.0/8,fd00::/8";
+            return "ranges of addresses parted by commas, without blanks, such as "
+                   "127.0.0.0/8,fd00::/8";
         allowed.remove_prefix(std::min(end + 1, allowed.size()));
     }
     return std::nullopt;

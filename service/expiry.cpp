@@ -64,11 +64,16 @@ std::size_t expire_due_of(db::link& link, std::vector<std::string> const& custom
     });
 }
 
-std::size_t expire_any_due(db::link& link, std::size_t holds_max, metrics& m)
+std::size_t expire_any_due(db::link& link, std::size_t lines_max, metrics& m)
 {
-    return expire(link, m, [&](db::transaction& tx) {
-        return db::reservations::lock_any_due(tx, holds_max);
+    std::size_t lines = 0;
+    expire(link, m, [&](db::transaction& tx) {
+        auto due = db::reservations::lock_any_due(tx, lines_max);
+        for (auto const& hold : due)
+            lines += hold.lines.size();
+        return due;
     });
+    return lines;
 }
 
 void put_back(ledger& book, reservation const& r, movement_kind kind, attribution const& by)

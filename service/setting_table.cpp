@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 
 namespace holdfast::settings {
 
@@ -52,6 +53,13 @@ std::optional<std::string> fault_of_admin_key(std::string_view value)
     return "16 to 200 printable ASCII characters without spaces";
 }
 
+std::optional<std::string> fault_of_file(std::string_view value)
+{
+    if (value.empty() || std::ifstream(std::string(value)).good())
+        return std::nullopt;
+    return "a file that can be read";
+}
+
 std::optional<std::string> fault_of_ranges(std::string_view value)
 {
     return address_guard::fault_of(value);
@@ -90,7 +98,7 @@ setting const all[] = {
      "Pause between two looks for holds whose time has passed; 0 means no look: then their units "
      "go back when somebody wants them."},
     {"sweep_batch_max", number{&config::sweep_batch_max, 1, 10'000}, service,
-     "Holds expired in one transaction; more keep the level's lock longer."},
+     "Lines of holds expired in one transaction; more keep their levels' locks longer."},
     {"publish_interval_ms", number{&config::publish_interval_ms, 10, 60'000}, service,
      "Pause between two looks for changes that have no place in the feed of events yet."},
     {"events_held", choice<flag>{&config::events_held, flag_names}, service,
@@ -114,7 +122,7 @@ setting const all[] = {
      "Longest time one attempt may take."},
     {"webhook_keep_days", number{&config::webhook_keep_days, 1, 3650}, service,
      "How long deliveries that are over can be looked at and sent again."},
-    {"webhook_ca_file", text{&config::webhook_ca_file, "file", fault_of_line}, service,
+    {"webhook_ca_file", text{&config::webhook_ca_file, "file", fault_of_file}, service,
      "Certificates (PEM) that the targets of webhooks are checked against; empty means those the "
      "system trusts."},
 

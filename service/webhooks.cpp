@@ -116,17 +116,7 @@ std::string test_body(std::string const& id)
 
 std::optional<std::vector<event_type>> types_named(std::optional<std::string> const& names)
 {
-    if (!names)
-        return std::nullopt;
-    std::vector<event_type> types;
-    std::string_view rest = *names;
-    while (!rest.empty()) {
-        auto const end = std::min(rest.find(','), rest.size());
-        if (auto const type = parse_event_type(rest.substr(0, end)))
-            types.push_back(*type);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return types;
+    return names ? parse_event_types(*names) : std::nullopt;
 }
 
 std::optional<std::string> fault_of_url(std::string_view text)
@@ -147,6 +137,14 @@ std::optional<std::string> fault_of_url(std::string_view text)
     if (part_of(url.get(), CURLUPART_FRAGMENT))
         return "must have no fragment";
     return std::nullopt;
+}
+
+std::optional<std::string> fault_of_sku_prefix(std::string_view text)
+{
+    if (text.empty())
+        return "must not be empty";
+    auto fault = sku::fault_of(std::string(text) + 'x'); // as it may go on, even after a blank
+    return sku::fault_of(text) ? fault : std::nullopt;   // one of the full length is one itself
 }
 
 bool is_wanted(event const& e, std::optional<std::vector<event_type>> const& types,
@@ -188,6 +186,7 @@ result<webhook> webhooks::create(db::link& link, webhook_settings settings) cons
     auto const created_at = db::transact(link, [&](db::transaction& tx) {
         if (auto const earlier = store::by_id(tx, made.id)) // a commit whose answer was lost
             return std::optional(earlier->created_at);
+        store::lock_list(tx);
         return store::insert(tx, made, secret, webhooks_max);
     });
     if (!created_at)
@@ -199,13 +198,14 @@ result<webhook> webhooks::create(db::link& link, webhook_settings settings) cons
     return answer;
 }
 
-std::vector<webhook> webhooks::list(db::link& link) const
+std::vector<webhook> webhooks::list(db::link& link, webhook_filter const& filter) const
 {
     auto rows =
         db::read(link, db::scope::single, [](db::transaction& tx) { return store::all(tx); });
-    std::vector<webhook> all;
+    std::vector<webhook> all; // of webhooks_max at most
     for (auto& row : rows)
-        all.push_back(to_webhook(std::move(row)));
+        if ((!filter.after || row.id > *filter.after) && all.size() < filter.limit)
+            all.push_back(to_webhook(std::move(row)));
     return all;
 }
 
@@ -269,8 +269,11 @@ result<webhook> webhooks::replay(db::link& link, uuid const& id, timestamp since
     auto const found = feed_.since(link, since);
     return on_locked(link, id, [&](db::transaction& tx, store::webhook& row) {
         // Only ever back: what it has not been told yet must not be skipped.
-        auto const present = parse_event_place(row.place).value_or(event_place());
-        store::move(tx, id, to_string(std::min(present, found)));
+        auto place = std::min(found, parse_event_place(row.place).value_or(event_place()));
+        for (auto const& each : store::backlogs(tx, id))
+            place = std::min(place, parse_event_place(each.place).value_or(event_place()));
+        store::drop_backlog(tx, id, std::nullopt);
+        store::move(tx, id, to_string(place));
     });
 }
 
@@ -284,7 +287,7 @@ result<webhook_delivery> webhooks::test(db::link& link, uuid const& id) const
     return db::transact(link, [&](db::transaction& tx) -> result<webhook_delivery> {
         if (!store::lock(tx, id))
             return unknown_webhook();
-        store::enqueue(tx, id, letters);
+        store::enqueue(tx, id, letters, std::chrono::seconds(0));
         return std::move(*store::delivery_of(tx, id, event_id));
     });
 }

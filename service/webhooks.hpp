@@ -50,6 +50,11 @@ struct webhook_change {
 
 using webhook_delivery = db::webhooks::delivery;
 
+struct webhook_filter {
+    std::optional<uuid> after; // continue after this one, oldest first
+    std::size_t limit = 50;
+};
+
 struct delivery_filter {
     uuid webhook;
     std::vector<std::string> states;    // empty: all
@@ -73,7 +78,7 @@ public:
     // an address that may not be called, and when there are webhooks_max already.
     [[nodiscard]] result<webhook> create(db::link&, webhook_settings) const;
 
-    [[nodiscard]] std::vector<webhook> list(db::link&) const;
+    [[nodiscard]] std::vector<webhook> list(db::link&, webhook_filter const&) const;
 
     // Refusals of all the others: not_found.
     [[nodiscard]] result<webhook> show(db::link&, uuid const&) const;
@@ -102,6 +107,9 @@ private:
     event_feed const& feed_;
     address_guard const& guard_;
 };
+
+// What is wrong with the beginning of a SKU, or nothing: it has to be one that some SKU can have.
+[[nodiscard]] std::optional<std::string> fault_of_sku_prefix(std::string_view);
 
 // What is wrong with the address of a webhook, or nothing.
 [[nodiscard]] std::optional<std::string> fault_of_url(std::string_view);

@@ -14,6 +14,20 @@ std::optional<event_type> parse_event_type(std::string_view name) noexcept
     return static_cast<event_type>(found - event_type_names.begin());
 }
 
+std::optional<std::vector<event_type>> parse_event_types(std::string_view names)
+{
+    std::vector<event_type> types;
+    while (!names.empty()) {
+        auto const end = std::min(names.find(','), names.size());
+        auto const type = parse_event_type(names.substr(0, end));
+        if (!type)
+            return std::nullopt;
+        types.push_back(*type);
+        names.remove_prefix(std::min(end + 1, names.size()));
+    }
+    return types;
+}
+
 event_type event_type_of(movement_kind kind) noexcept
 {
     switch (kind) {

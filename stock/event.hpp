@@ -42,6 +42,9 @@ inline constexpr std::array<std::string_view, 9> event_type_names{
 
 [[nodiscard]] std::optional<event_type> parse_event_type(std::string_view) noexcept;
 
+// Names parted by commas. Nothing when one of them is none.
+[[nodiscard]] std::optional<std::vector<event_type>> parse_event_types(std::string_view);
+
 struct event {
     std::string id; // the same wherever and however often the event is told
     event_type type = event_type::adjusted;

@@ -118,6 +118,11 @@ std::optional<std::string> object_reader::text_or_null(std::string_view name, te
                    [&](std::string_view t) { return fault_of_text(t, rule); });
 }
 
+std::optional<std::string> object_reader::text_or_null(std::string_view name, text_check fault_of)
+{
+    return checked(find_not_null(name), name, fault_of);
+}
+
 std::optional<std::string> object_reader::text(std::string_view name, text_check fault_of)
 {
     return checked(find(name), name, fault_of);

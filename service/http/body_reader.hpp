@@ -58,6 +58,7 @@ public:
 
     // Null is as good as absent.
     [[nodiscard]] std::optional<std::string> text_or_null(std::string_view name, text_rule const&);
+    [[nodiscard]] std::optional<std::string> text_or_null(std::string_view name, text_check);
     [[nodiscard]] std::optional<units> integer_or_null(std::string_view name, integer_rule);
     [[nodiscard]] std::optional<timestamp> instant_or_null(std::string_view name);
     [[nodiscard]] std::optional<uuid> id_or_null(std::string_view name);

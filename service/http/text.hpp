@@ -38,6 +38,7 @@ using query_parameters = std::vector<std::pair<std::string, std::string>>;
 inline constexpr std::string_view reservations_list = "r";
 inline constexpr std::string_view items_list = "i";
 inline constexpr std::string_view movements_list = "m";
+inline constexpr std::string_view webhooks_list = "w";
 inline constexpr std::string_view deliveries_list = "d";
 
 // An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing

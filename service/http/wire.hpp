@@ -68,6 +68,8 @@ struct event_query {
 // Refusals of these: not_found, when what stands in the path cannot be the id of a webhook.
 [[nodiscard]] result<uuid> parse_webhook_id(request const&);
 
+[[nodiscard]] result<webhook_filter> parse_webhook_filter(request const&);
+
 struct webhook_change_request {
     uuid id;
     webhook_change to;
@@ -108,7 +110,7 @@ struct webhook_replay {
 [[nodiscard]] std::string to_page(reservation_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
-[[nodiscard]] std::string to_page(std::span<webhook const> all);
+[[nodiscard]] std::string to_page(std::span<webhook const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook_delivery const> found, std::size_t limit);
 
 } // namespace holdfast::http

@@ -2,6 +2,7 @@
 // How values become JSON.
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
+#include "service/http/wire_page.hpp"
 #include "service/json_writer.hpp"
 
 #include <algorithm>
@@ -165,37 +166,8 @@ void write(json_writer& out, violation const& v)
     out.end_object();
 }
 
-template <class T>
-void write_array(json_writer& out, std::string_view name, std::span<T const> all)
-{
-    out.key(name);
-    out.begin_array();
-    for (auto const& one : all)
-        write(out, one);
-    out.end_array();
-}
-
-template <class T>
-std::string page(std::span<T const> shown, std::optional<std::string> const& next_cursor)
-{
-    json_writer out;
-    out.begin_object();
-    write_array(out, "data", shown);
-    out.member("next_cursor", next_cursor);
-    out.end_object();
-    return out.take();
-}
-
-// Of a list that was read one longer than `limit`. `cursor_after` gives the cursor that continues
-// after one of it.
-template <class T, class CursorAfter>
-std::string page(std::span<T const> found, std::size_t limit, CursorAfter cursor_after)
-{
-    auto const shown = found.first(std::min(limit, found.size()));
-    bool const goes_on = shown.size() < found.size() && !shown.empty();
-    return page(shown,
-                goes_on ? std::optional<std::string>(cursor_after(shown.back())) : std::nullopt);
-}
+// For lists of any of the above.
+constexpr auto write_one = [](json_writer& out, auto const& one) { write(out, one); };
 
 } // namespace
 
@@ -222,7 +194,7 @@ std::string to_json(adjustment const& a)
     out.key("level");
     write(out, a.level);
     if (a.level.level.short_by() > 0)
-        write_array<concerned_hold>(out, "holds", a.holds);
+        write_array<concerned_hold>(out, "holds", a.holds, write_one);
     out.end_object();
     return out.take();
 }
@@ -237,7 +209,7 @@ std::string to_json(import_report const& report)
     out.member("created", report.created);
     out.member("changed", report.changed);
     out.member("unchanged", report.unchanged);
-    write_array<import_difference>(out, "differences", report.differences);
+    write_array<import_difference>(out, "differences", report.differences, write_one);
     out.end_object();
     return out.take();
 }
@@ -248,7 +220,7 @@ std::string to_json(audit_report const& report)
     out.begin_object();
     out.member("ok", report.is_ok());
     out.member("checked", report.checked);
-    write_array<violation>(out, "violations", report.violations);
+    write_array<violation>(out, "violations", report.violations, write_one);
     out.end_object();
     return out.take();
 }
@@ -257,18 +229,19 @@ std::string to_page(reservation_page const& found)
 {
     return page<reservation>(
         found.shown,
-        found.next ? std::optional(to_cursor(reservations_list, found.next->str())) : std::nullopt);
+        found.next ? std::optional(to_cursor(reservations_list, found.next->str())) : std::nullopt,
+        write_one);
 }
 
 std::string to_page(std::span<item const> found, std::size_t limit)
 {
-    return page(found, limit,
+    return page(found, limit, write_one,
                 [](item const& last) { return to_cursor(items_list, last.sku.str()); });
 }
 
 std::string to_page(std::span<ledger_entry const> found, std::size_t limit)
 {
-    return page(found, limit, [](ledger_entry const& last) {
+    return page(found, limit, write_one, [](ledger_entry const& last) {
         return to_cursor(movements_list, std::to_string(last.id));
     });
 }

@@ -5,8 +5,11 @@
 #include "service/http/json.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
+#include "service/http/wire_page.hpp"
 #include "service/json_writer.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -21,7 +24,6 @@ namespace {
 
 constexpr text_rule place_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule types_rule{.length_max = 500};
-constexpr text_rule prefix_rule{.length_max = 100};
 constexpr text_rule description_rule{.length_max = 500, .length_min = 0};
 
 constexpr std::array<std::string_view, 3> delivery_states{"pending", "delivered", "dead"};
@@ -30,29 +32,18 @@ constexpr std::array<std::string_view, 2> webhook_states{"active", "paused"};
 constexpr units keep_former_default = 86'400; // seconds
 constexpr units keep_former_max = 604'800;
 
-// Names of types, parted by commas.
-std::vector<event_type> read_types(query_reader& query)
-{
-    std::vector<event_type> types;
-    auto const given = query.text("type", types_rule);
-    std::string_view rest = given ? std::string_view(*given) : std::string_view();
-    while (!rest.empty()) {
-        auto const end = std::min(rest.find(','), rest.size());
-        if (auto const type = parse_event_type(rest.substr(0, end)))
-            types.push_back(*type);
-        else
-            query.fault("type", "must be types of events, parted by commas");
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return types;
-}
-
 event_query read_event_query(query_reader& query, std::optional<std::string> const& after)
 {
     event_query read{.filter = {}, .after = event_place()};
     if (auto name = query.text("sku", &sku::fault_of))
         read.filter.sku = sku(std::move(*name));
-    read.filter.types = read_types(query);
+    if (auto const names = query.text("type", types_rule)) {
+        auto types = parse_event_types(*names);
+        if (!types)
+            query.fault("type", fmt::format("must be one or more of {}, parted by commas",
+                                            fmt::join(event_type_names, " ")));
+        read.filter.types = std::move(types).value_or(std::vector<event_type>());
+    }
     if (after == "now")
         read.after.reset();
     else if (after && !after->empty()) {
@@ -141,20 +132,8 @@ void write(json_writer& out, webhook_delivery const& d)
     out.end_object();
 }
 
-template <class T>
-std::string page_of(std::span<T const> shown, std::optional<std::string> const& next_cursor)
-{
-    json_writer out;
-    out.begin_object();
-    out.key("data");
-    out.begin_array();
-    for (auto const& each : shown)
-        write(out, each);
-    out.end_array();
-    out.member("next_cursor", next_cursor);
-    out.end_object();
-    return out.take();
-}
+// For lists of any of the above.
+constexpr auto write_one = [](json_writer& out, auto const& one) { write(out, one); };
 
 } // namespace
 
@@ -195,7 +174,7 @@ result<webhook_settings> parse_webhook(request const& req)
     webhook_settings settings{
         .url = {},
         .types = read_type_names(body),
-        .sku_prefix = body.text_or_null("sku_prefix", prefix_rule),
+        .sku_prefix = body.text_or_null("sku_prefix", &fault_of_sku_prefix),
         .description = body.text_or_null("description", description_rule),
     };
     body.finish();
@@ -225,7 +204,8 @@ result<webhook_change_request> parse_webhook_change(request const& req)
     webhook_change to{
         .url = body.text("url", &fault_of_url),
         .types = if_named(body, "types", read_type_names(body)),
-        .sku_prefix = if_named(body, "sku_prefix", body.text_or_null("sku_prefix", prefix_rule)),
+        .sku_prefix =
+            if_named(body, "sku_prefix", body.text_or_null("sku_prefix", &fault_of_sku_prefix)),
         .description =
             if_named(body, "description", body.text_or_null("description", description_rule)),
         .is_active = {},
@@ -271,6 +251,22 @@ result<webhook_replay> parse_webhook_replay(request const& req)
     return webhook_replay{id, since.value()};
 }
 
+result<webhook_filter> parse_webhook_filter(request const& req)
+{
+    invalid_members faults;
+    query_reader query(req.query, faults);
+    webhook_filter filter{.after = {}, .limit = query.limit()};
+    if (auto const last_shown = query.cursor(webhooks_list)) {
+        filter.after = uuid::parse(*last_shown);
+        if (!filter.after)
+            query.fault("cursor", "must be a next_cursor of this list");
+    }
+    query.finish();
+    if (!faults.is_empty())
+        return faults.to_refusal();
+    return filter;
+}
+
 result<delivery_filter> parse_delivery_filter(request const& req)
 {
     invalid_members faults;
@@ -302,11 +298,7 @@ std::string to_json(event_page const& page)
 {
     json_writer out;
     out.begin_object();
-    out.key("data");
-    out.begin_array();
-    for (auto const& e : page.events)
-        write(out, e);
-    out.end_array();
+    write_array<event>(out, "data", page.events, write_one);
     out.member("next_after", to_string(page.next));
     out.end_object();
     return out.take();
@@ -335,18 +327,17 @@ std::string to_json(webhook_delivery const& d)
     return out.take();
 }
 
-std::string to_page(std::span<webhook const> all)
+std::string to_page(std::span<webhook const> found, std::size_t limit)
 {
-    return page_of(all, std::nullopt);
+    return page(found, limit, write_one,
+                [](webhook const& last) { return to_cursor(webhooks_list, last.id.str()); });
 }
 
 std::string to_page(std::span<webhook_delivery const> found, std::size_t limit)
 {
-    auto const shown = found.first(std::min(limit, found.size()));
-    bool const goes_on = shown.size() < found.size();
-    return page_of(
-        shown, goes_on ? std::optional(to_cursor(deliveries_list, std::to_string(shown.back().id)))
-                       : std::nullopt);
+    return page(found, limit, write_one, [](webhook_delivery const& last) {
+        return to_cursor(deliveries_list, std::to_string(last.id));
+    });
 }
 
 } // namespace holdfast::http

@@ -16,7 +16,6 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <utility>
 
 namespace holdfast::workers {
@@ -31,7 +30,15 @@ constexpr auto round_max = std::chrono::milliseconds(50);
 constexpr auto finish_max = std::chrono::seconds(5);
 constexpr auto retry_after_max = std::chrono::hours(24);
 constexpr std::size_t events_at_once = 1000; // read of the feed in one go
-constexpr int gone = 410;                    // "410 Gone": the receiver wants no more
+
+// Statuses (RFC 9110, section 15) that say more than that it failed.
+constexpr int gone = 410; // the receiver wants no more
+constexpr int too_many = 429;
+constexpr int unavailable = 503;
+constexpr auto gone_pause = std::chrono::seconds(5); // should the webhook stay active after all
+
+// After a webhook was changed under us, or while somebody is changing it.
+constexpr auto changed_pause = std::chrono::milliseconds(100);
 
 std::int64_t lock_number_of(uuid const& id)
 {
@@ -57,17 +64,56 @@ struct served {
     store::webhook hook;
     std::optional<std::vector<event_type>> types;
     event_place place;
+    std::map<std::string, event_place> backlogs; // SKUs whose events are written down later
     workers::route route;
     bool may_have_more = true; // pending deliveries that are not in the route
+    bool is_ending = false;    // no more calls; it is left once none is under way
+    clock::time_point not_before;
 };
 
 // A call under way.
 struct on_call {
     uuid webhook;
+    std::int64_t revision = 0; // of the webhook when it was called
     std::int64_t delivery = 0;
     std::int64_t attempts = 0; // with this one
-    std::string event_id;
 };
+
+// A webhook that answered 410, as it was then.
+struct giving_up {
+    uuid webhook;
+    std::int64_t revision = 0;
+};
+
+// Seconds since 1970, as a call's head has them.
+std::string timestamp_now()
+{
+    auto const since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(since_1970).count());
+}
+
+std::string signature_of(store::webhook const& by, store::pending_delivery const& what,
+                         std::string const& timestamp)
+{
+    auto secrets = by.secret + (by.former_secrets ? ',' + *by.former_secrets : "");
+    std::string signatures;
+    for (std::size_t at = 0; at < secrets.size();) {
+        auto const end = std::min(secrets.find(',', at), secrets.size());
+        auto const secret = store::secret_of(std::string_view(secrets).substr(at, end - at));
+        signatures +=
+            (at > 0 ? " " : "") + webhook_signature(secret, what.event_id, timestamp, what.body);
+        at = end + 1;
+    }
+    return signatures;
+}
+
+store::letter letter_of(event const& e)
+{
+    return {.event_id = e.id,
+            .event_type = std::string(to_string(e.type)),
+            .sku = e.at.sku.str(),
+            .body = webhook_body(e)};
+}
 
 } // namespace
 
@@ -77,14 +123,18 @@ struct courier::impl {
         : options(std::move(o)), feed(f), bell(b), counters(m), calls(options.calls, g)
     {}
 
-    // Whatever was ours is so only while the session lasts.
+    // Whatever was ours is so only while the session lasts. Another process may be at it already,
+    // so what is under way is cut: an event may be told twice, but not beside a later one.
     void notice_lost_session(db::link& link)
     {
         if (link.sessions_made() == session_number && link.is_connected())
             return;
+        collect(std::chrono::milliseconds(0));
+        calls.cut_all();
+        on_calls.clear();
+        ours.clear();
         (void)link.session();
         session_number = link.sessions_made();
-        ours.clear();
         next_look = {};
     }
 
@@ -98,21 +148,28 @@ struct courier::impl {
         for (auto& hook : all_webhooks(link))
             if (hook.state == "active")
                 active.emplace(hook.id, std::move(hook));
-        std::erase_if(ours, [&](auto const& each) {
-            bool const is_over = !active.contains(each.first);
-            if (is_over)
-                leave(link, each.first);
-            return is_over;
-        });
+        for (auto& [id, each] : ours)
+            each.is_ending = !active.contains(id);
         for (auto& [id, hook] : active) {
             auto found = ours.find(id);
             if (found == ours.end() && take_over(link, id))
                 found = ours.emplace(id, served{}).first;
             if (found != ours.end())
-                update(found->second, std::move(hook));
+                update(link, found->second, std::move(hook));
         }
-        counters.webhooks_owned(ours.size());
         hurry(link);
+    }
+
+    // Gives up those that are not active any more, once no call to them is under way.
+    void leave_ended(db::link& link)
+    {
+        std::erase_if(ours, [&](auto const& each) {
+            bool const is_over = each.second.is_ending && each.second.route.under_way() == 0;
+            if (is_over)
+                leave(link, each.first);
+            return is_over;
+        });
+        counters.webhooks_owned(ours.size());
     }
 
     // What somebody has brought forward.
@@ -150,13 +207,23 @@ struct courier::impl {
         });
     }
 
-    // What people may change meanwhile, the place included: a replay sets it back.
-    static void update(served& of, store::webhook hook)
+    // What people may change meanwhile, the places included: a replay sets them back.
+    static void update(db::link& link, served& of, store::webhook hook)
     {
+        of.is_ending = false;
+        of.may_have_more = true; // such as one that is to be sent again
+        bool const is_changed = of.hook.revision != hook.revision;
         of.hook = std::move(hook);
+        if (!is_changed)
+            return;
         of.types = types_named(of.hook.types);
         of.place = parse_event_place(of.hook.place).value_or(event_place());
-        of.may_have_more = true; // such as one that is to be sent again
+        of.backlogs.clear();
+        auto const kept = db::read(link, db::scope::single, [&](db::transaction& tx) {
+            return store::backlogs(tx, of.hook.id);
+        });
+        for (auto const& each : kept)
+            of.backlogs[each.sku] = parse_event_place(each.place).value_or(event_place());
     }
 
     // Writes down what is new. Webhooks that are told everything read the same pages.
@@ -165,7 +232,10 @@ struct courier::impl {
         std::map<event_place, event_page> pages;
         for (auto& [id, each] : ours) {
             bool const has_room = each.route.size() < options.waiting_max / 2;
-            if (!has_room || each.may_have_more || bell.last_position() < each.place.position)
+            if (!has_room || each.may_have_more || each.is_ending || clock::now() < each.not_before)
+                continue;
+            catch_up(link, each);
+            if (bell.last_position() < each.place.position)
                 continue;
             auto found = pages.find(each.place);
             if (found == pages.end()) {
@@ -176,76 +246,126 @@ struct courier::impl {
                 }
                 found = pages.emplace(each.place, std::move(*page)).first;
             }
-            enqueue(link, each, found->second);
+            write_down(link, each, found->second);
         }
     }
 
-    void enqueue(db::link& link, served& of, event_page const& page)
+    void write_down(db::link& link, served& of, event_page const& page)
     {
         std::vector<store::letter> letters;
-        for (auto const& e : page.events)
-            if (is_wanted(e, of.types, of.hook.sku_prefix))
-                letters.push_back({.event_id = e.id,
-                                   .event_type = std::string(to_string(e.type)),
-                                   .sku = e.at.sku.str(),
-                                   .body = webhook_body(e)});
-        auto const next = to_string(page.next);
-        if (next == of.hook.place)
+        std::map<std::string, event_place> backlogs;
+        std::map<std::string, std::size_t> taken;
+        auto before = of.place; // the event that is looked at
+        for (auto const& e : page.events) {
+            auto const sku = e.at.sku.str();
+            bool const is_put_off = of.backlogs.contains(sku) || backlogs.contains(sku);
+            if (is_wanted(e, of.types, of.hook.sku_prefix) && !is_put_off) {
+                if (of.route.size_of(sku) + taken[sku] < options.waiting_of_sku_max) {
+                    ++taken[sku];
+                    letters.push_back(letter_of(e));
+                } else {
+                    backlogs[sku] = before;
+                }
+            }
+            before = parse_event_place(e.id).value();
+        }
+        if (page.next == of.place || !write(link, of, page.next, letters, backlogs))
             return;
+        of.place = page.next;
+        of.backlogs.merge(backlogs);
+    }
+
+    // Goes on with the SKUs that were put off, where there is room for them again.
+    void catch_up(db::link& link, served& of)
+    {
+        for (auto const& [sku, from] : std::map(of.backlogs)) {
+            if (of.route.size_of(sku) > options.waiting_of_sku_max / 2)
+                continue;
+            auto const room = options.waiting_of_sku_max - of.route.size_of(sku);
+            auto const page = feed.page(link, from, {.sku = holdfast::sku(sku)}, room);
+            if (!page) {
+                begin_anew(link, of, page.error());
+                return;
+            }
+            std::vector<store::letter> letters;
+            for (auto const& e : page->events)
+                if (parse_event_place(e.id).value() <= of.place &&
+                    is_wanted(e, of.types, of.hook.sku_prefix))
+                    letters.push_back(letter_of(e));
+            bool const is_over = page->next >= of.place;
+            if (!write(link, of, of.place, letters, {{sku, page->next}},
+                       is_over ? std::optional(sku) : std::nullopt))
+                return;
+            if (is_over)
+                of.backlogs.erase(sku);
+            else
+                of.backlogs[sku] = page->next;
+        }
+    }
+
+    // All of it, or nothing when the webhook is not as it was.
+    bool write(db::link& link, served& of, event_place const& place,
+               std::vector<store::letter> const& letters,
+               std::map<std::string, event_place> const& backlogs,
+               std::optional<std::string> const& caught_up = std::nullopt)
+    {
+        std::vector<store::backlog> kept;
+        for (auto const& [sku, from] : backlogs)
+            kept.push_back({sku, to_string(from)});
         auto const is_done = db::transact(link, [&](db::transaction& tx) {
             tx.commit_lazily();
-            if (!store::advance(tx, of.hook.id, of.hook.revision, next))
+            if (!store::advance(tx, of.hook.id, of.hook.revision, to_string(place)))
                 return false;
             if (!letters.empty())
-                store::enqueue(tx, of.hook.id, letters);
+                store::enqueue(tx, of.hook.id, letters, options.schedule.front());
+            if (caught_up)
+                store::drop_backlog(tx, of.hook.id, caught_up);
+            else if (!kept.empty())
+                store::keep_backlog(tx, of.hook.id, kept);
             return true;
         });
-        if (!is_done) { // it was changed
+        if (!is_done) { // it was changed, or somebody is at it
+            of.not_before = clock::now() + changed_pause;
             next_look = {};
-            return;
+            return false;
         }
-        of.hook.place = next;
-        of.place = page.next;
         of.may_have_more = of.may_have_more || !letters.empty();
+        return true;
     }
 
     // Events it had not been told are forgotten: goes on with what is kept.
-    void begin_anew(db::link& link, served const& of, refusal const& why)
+    void begin_anew(db::link& link, served& of, refusal const& why)
     {
         log::warning("webhook.fell_behind", {{"webhook", of.hook.id.str()}, {"fault", why.detail}});
+        if (!write(link, of, event_place(), {}, {}))
+            return;
         db::transact(link, [&](db::transaction& tx) {
-            store::move(tx, of.hook.id, to_string(event_place()));
+            store::drop_backlog(tx, of.hook.id, std::nullopt);
             return 0;
         });
-        next_look = {};
+        of.place = {};
+        of.backlogs.clear();
     }
 
     void load(db::link& link)
     {
         for (auto& [id, each] : ours) {
-            if (!each.may_have_more || each.route.size() >= options.waiting_max)
+            if (!each.may_have_more || each.is_ending || each.route.size() >= options.waiting_max)
                 continue;
             auto const room = options.waiting_max - each.route.size();
             auto const known = each.route.ids();
             auto found = db::read(link, db::scope::single, [&](db::transaction& tx) {
                 return store::pending(tx, each.hook.id, known, room);
             });
-            std::erase_if(found, [&](auto const& one) { return is_on_call(one.id); });
             each.may_have_more = found.size() == room;
             each.route.add(std::move(found), clock::now());
         }
     }
 
-    [[nodiscard]] bool is_on_call(std::int64_t delivery) const
-    {
-        return std::ranges::any_of(
-            on_calls, [&](auto const& each) { return each.second.delivery == delivery; });
-    }
-
     void make_calls()
     {
         for (auto& [id, each] : ours)
-            while (each.route.under_way() < options.under_way_max) {
+            while (!each.is_ending && each.route.under_way() < options.under_way_max) {
                 auto const* const next = each.route.next(clock::now());
                 if (next == nullptr)
                     break;
@@ -255,41 +375,28 @@ struct courier::impl {
 
     void make_call(served const& to, store::pending_delivery const& what)
     {
-        auto const timestamp =
-            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(
-                               std::chrono::system_clock::now().time_since_epoch())
-                               .count());
-        auto const sign = [&](std::string const& secret) {
-            return webhook_signature(store::secret_of(secret), what.event_id, timestamp, what.body);
-        };
-        auto signature = sign(to.hook.secret);
-        if (to.hook.former_secret)
-            signature += ' ' + sign(*to.hook.former_secret);
+        auto const timestamp = timestamp_now();
         auto const number = ++last_number;
-        on_calls.emplace(number, on_call{to.hook.id, what.id, what.attempts + 1, what.event_id});
+        on_calls.emplace(number, on_call{to.hook.id, to.hook.revision, what.id, what.attempts + 1});
         calls.post({.number = number,
                     .url = to.hook.url,
                     .headers = {{"Content-Type", "application/json"},
                                 {"webhook-id", what.event_id},
                                 {"webhook-timestamp", timestamp},
-                                {"webhook-signature", std::move(signature)}},
+                                {"webhook-signature", signature_of(to.hook, what, timestamp)}},
                     .body = what.body});
     }
 
-    void collect(db::link& link, std::chrono::milliseconds longest)
+    void collect(std::chrono::milliseconds longest)
     {
-        auto const ended = calls.wait(longest);
-        std::vector<store::attempt> attempts;
-        for (auto const& came : ended) {
+        for (auto const& came : calls.wait(longest)) {
             auto const found = on_calls.find(came.number);
-            auto const made = std::move(found->second);
+            auto const made = found->second;
             on_calls.erase(found);
-            attempts.push_back(judge(made, came));
+            unwritten.push_back(judge(made, came));
             if (came.status == gone)
-                given_up.insert(made.webhook);
+                given_up.push_back({made.webhook, made.revision});
         }
-        unwritten.insert(unwritten.end(), attempts.begin(), attempts.end());
-        write_outcomes(link);
     }
 
     // What an attempt comes to, for the route and to be written down.
@@ -307,21 +414,17 @@ struct courier::impl {
                 to->second.route.done(made.delivery);
             return noted;
         }
+        // 410 is not the event's fault: it is told once the webhook is mended.
+        noted.attempts -= came.status == gone ? 1 : 0;
         noted.fault = came.status ? fmt::format("it answered {}", *came.status) : came.fault;
-        if (came.status == gone) { // not the event's fault: it is told once the webhook is mended
-            noted.attempts -= 1;
-            noted.state = "pending";
-            counters.webhook_attempted("failed");
-            return noted;
-        }
-        auto const pause = pause_after(made.attempts, came);
+        auto const pause = pause_after(noted.attempts, came);
         noted.state = pause ? "pending" : "dead";
         noted.delay = pause.value_or(std::chrono::milliseconds(0));
         counters.webhook_attempted(pause ? "failed" : "dead");
         if (to == ours.end())
             return noted;
         if (pause)
-            to->second.route.again(made.delivery, made.attempts, clock::now() + *pause);
+            to->second.route.again(made.delivery, noted.attempts, clock::now() + *pause);
         else
             to->second.route.done(made.delivery);
         return noted;
@@ -331,11 +434,14 @@ struct courier::impl {
     [[nodiscard]] std::optional<std::chrono::milliseconds>
     pause_after(std::int64_t attempts, call_outcome const& came) const
     {
+        if (came.status == gone)
+            return gone_pause;
         auto const made = static_cast<std::size_t>(attempts);
         if (made >= options.schedule.size())
             return std::nullopt;
         std::chrono::milliseconds pause = jittered(options.schedule[made]);
-        if (came.retry_after)
+        bool const is_asked = came.status == too_many || came.status == unavailable;
+        if (is_asked && came.retry_after)
             pause = std::max<std::chrono::milliseconds>(
                 pause, std::min<std::chrono::seconds>(*came.retry_after, retry_after_max));
         return pause;
@@ -345,17 +451,20 @@ struct courier::impl {
     {
         if (unwritten.empty() && given_up.empty())
             return;
+        std::vector<uuid> disabled;
         db::transact(link, [&](db::transaction& tx) {
             tx.commit_lazily();
             if (!unwritten.empty())
                 store::note(tx, unwritten);
-            for (auto const& id : given_up)
-                store::disable(tx, id, "It answered 410 Gone.");
+            disabled.clear();
+            for (auto const& [id, revision] : given_up)
+                if (store::disable(tx, id, revision, "It answered 410 Gone."))
+                    disabled.push_back(id);
             return 0;
         });
-        for (auto const& id : given_up)
+        for (auto const& id : disabled)
             log::warning("webhook.disabled", {{"webhook", id.str()}});
-        if (!given_up.empty())
+        if (!disabled.empty())
             next_look = {};
         unwritten.clear();
         given_up.clear();
@@ -369,7 +478,7 @@ struct courier::impl {
     std::map<uuid, served> ours;
     std::map<std::uint64_t, on_call> on_calls;
     std::vector<store::attempt> unwritten; // kept until the database has them
-    std::set<uuid> given_up;               // webhooks that answered 410
+    std::vector<giving_up> given_up;
     std::uint64_t last_number = 0;
     std::uint64_t session_number = 0;
     clock::time_point next_look;
@@ -386,12 +495,15 @@ progress courier::step(db::link& link)
 {
     auto& me = *impl_;
     me.notice_lost_session(link);
+    me.write_outcomes(link);
     me.look(link);
+    me.leave_ended(link);
     me.load(link);
     me.write_down(link);
     me.load(link);
     me.make_calls();
-    me.collect(link, round_max);
+    me.collect(round_max);
+    me.write_outcomes(link);
     return progress::more_to_do;
 }
 
@@ -399,7 +511,8 @@ void courier::finish(db::link& link)
 {
     auto const deadline = clock::now() + finish_max;
     while (impl_->calls.under_way() > 0 && clock::now() < deadline)
-        impl_->collect(link, round_max);
+        impl_->collect(round_max);
+    impl_->write_outcomes(link);
 }
 
 } // namespace holdfast::workers

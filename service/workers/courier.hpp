@@ -4,6 +4,9 @@
 // go one after the other, those of different SKUs beside each other, and no webhook waits for
 // another one.
 //
+// Of a SKU of which many deliveries wait, no more are written down; where its events go on is
+// remembered instead, so that a SKU whose deliveries fail or are slow fills no room of the others.
+//
 // What is to be delivered is written down before the first attempt, and what came of an attempt
 // after it: a crash in between repeats a delivery, and loses none.
 #pragma once
@@ -22,8 +25,9 @@ namespace holdfast::workers {
 
 struct courier_options {
     std::vector<std::chrono::seconds> schedule{std::chrono::seconds(0)}; // pause before each try
-    std::size_t waiting_max = 1000; // deliveries of one webhook that are written down and not done
-    std::size_t under_way_max = 16; // calls to one webhook at once
+    std::size_t waiting_max = 2000;       // deliveries of a webhook written down and not done
+    std::size_t waiting_of_sku_max = 100; // of these, of one SKU
+    std::size_t under_way_max = 16;       // calls to one webhook at once
     poster_options calls = {};
 };
 

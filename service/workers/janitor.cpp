@@ -30,9 +30,10 @@ periodic::step janitor(janitor_options options)
             return db::feed::forget(tx, options.keep_events, positions_max, announcements_max);
         });
         auto const deliveries = db::transact(link, [&](db::transaction& tx) {
-            return db::webhooks::forget(tx, options.keep_deliveries, deliveries_max);
+            return db::webhooks::forget(tx, options.keep_deliveries, deliveries_max) +
+                   db::webhooks::clear_deleted(tx, deliveries_max);
         });
-        bool const is_more = keys == keys_max || positions > 0 || deliveries == deliveries_max;
+        bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max;
         return is_more ? progress::more_to_do : progress::done_for_now;
     };
 }

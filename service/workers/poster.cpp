@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <stdexcept>
+#include <string_view>
 
 namespace holdfast::workers {
 
@@ -64,7 +65,8 @@ struct transfer {
     std::size_t answer_bytes_left;
     CURL* handle = nullptr;
     curl_slist* headers = nullptr;
-    std::string refused; // why its address is not called
+    std::string refused;   // why its address is not called
+    bool has_head = false; // of an answer that is more than "go on"
 };
 
 // Called with the address a name has led to, right before the connection is made to just that one.
@@ -94,6 +96,21 @@ std::size_t drop_body(char*, std::size_t, std::size_t size, void* context)
     return size;
 }
 
+// Called with each line of an answer's head; the empty one ends it.
+std::size_t see_head(char* text, std::size_t, std::size_t size, void* context)
+{
+    auto& of = *static_cast<transfer*>(context);
+    std::string_view const line(text, size);
+    if (line.starts_with("HTTP/"))
+        of.has_head = false;
+    if (line == "\r\n" || line == "\n") {
+        long status = 0;
+        curl_easy_getinfo(of.handle, CURLINFO_RESPONSE_CODE, &status);
+        of.has_head = status >= 200;
+    }
+    return size;
+}
+
 std::string fault_of(transfer const& t, CURLcode code)
 {
     // Of several addresses one may have been refused, and another have failed in its own way.
@@ -117,13 +134,18 @@ struct poster::impl {
     }
     ~impl()
     {
-        for (auto const& [handle, each] : transfers)
-            curl_multi_remove_handle(multi, handle);
-        transfers.clear();
+        cut_all();
         curl_multi_cleanup(multi);
     }
     impl(impl const&) = delete;
     impl& operator=(impl const&) = delete;
+
+    void cut_all() noexcept
+    {
+        for (auto const& [handle, each] : transfers)
+            curl_multi_remove_handle(multi, handle);
+        transfers.clear();
+    }
 
     void set_up(transfer& t) const
     {
@@ -138,6 +160,8 @@ struct poster::impl {
         curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout.count() * 1000));
         curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
         curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, &t);
+        curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, &see_head);
+        curl_easy_setopt(h, CURLOPT_HEADERDATA, &t);
         curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, &drop_body);
         curl_easy_setopt(h, CURLOPT_WRITEDATA, &t);
         curl_easy_setopt(h, CURLOPT_USERAGENT, options.user_agent.c_str());
@@ -156,7 +180,7 @@ struct poster::impl {
         call_outcome came{.number = t.asked.number};
         long status = 0;
         curl_easy_getinfo(t.handle, CURLINFO_RESPONSE_CODE, &status);
-        if (status > 0) // its head came whole; what became of the body does not matter
+        if (t.has_head) // came whole; what became of the body does not matter
             came.status = static_cast<int>(status);
         else
             came.fault = fault_of(t, code);
@@ -211,6 +235,11 @@ std::vector<call_outcome> poster::wait(std::chrono::milliseconds longest)
         impl_->transfers.erase(found);
     }
     return ended;
+}
+
+void poster::cut_all() noexcept
+{
+    impl_->cut_all();
 }
 
 std::size_t poster::under_way() const noexcept

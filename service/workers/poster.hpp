@@ -53,6 +53,9 @@ public:
     // Carries calls on, at most this long unless something ends before. Returns those that ended.
     [[nodiscard]] std::vector<call_outcome> wait(std::chrono::milliseconds longest);
 
+    // Cuts all calls that are under way. Nothing is told of them.
+    void cut_all() noexcept;
+
     [[nodiscard]] std::size_t under_way() const noexcept;
 
 private:

@@ -83,6 +83,12 @@ void route::hurry(std::int64_t id, clock::time_point now)
     schedule(known->second);
 }
 
+std::size_t route::size_of(std::string const& sku) const
+{
+    auto const found = queues_.find(sku);
+    return found == queues_.end() ? 0 : found->second.size();
+}
+
 std::vector<std::int64_t> route::ids() const
 {
     std::vector<std::int64_t> all;

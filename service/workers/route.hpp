@@ -42,6 +42,8 @@ public:
     [[nodiscard]] std::vector<std::int64_t> waiting_for_time(clock::time_point now) const;
     void hurry(std::int64_t id, clock::time_point now);
 
+    // How many there are of one SKU, and in all.
+    [[nodiscard]] std::size_t size_of(std::string const& sku) const;
     [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
     [[nodiscard]] std::size_t under_way() const noexcept { return under_way_.size(); }
     [[nodiscard]] std::vector<std::int64_t> ids() const;

@@ -9,7 +9,8 @@
 
 namespace holdfast::workers {
 
-// Expires one batch of due holds, the longest due first. Any number of processes may do it at once.
+// Expires the holds of one batch of due lines, the longest due first. Any number of processes may
+// do it at once.
 [[nodiscard]] periodic::step sweeper(std::size_t batch_max, metrics&);
 
 } // namespace holdfast::workers

@@ -125,8 +125,8 @@ TEST_CASE("what a stocktake leaves short are promises that still stand")
 TEST_CASE("a dry run waits for nobody, and nobody waits for it")
 {
     database const db;
-    service_process const service({.database_url = db.connection_string(),
-                                   .arguments = {"--sweep-interval-ms", "0"}});
+    service_process const service(
+        {.database_url = db.connection_string(), .arguments = {"--sweep-interval-ms", "0"}});
     shop front(service);
     temporary_directory const place;
     auto const sku = front.item(10);

@@ -217,13 +217,18 @@ void tell_others(workbench& bench)
     address_guard const guard("127.0.0.0/8");
     webhooks const hooks(feed, guard);
     auto const made = hooks.create(bench.link, {.url = "http://127.0.0.1:1/"}).value();
-    CHECK(hooks.list(bench.link).size() == 1);
+    CHECK(hooks.list(bench.link, {}).size() == 1);
     CHECK(word_of(hooks.change(bench.link, made.id, {.description = "shelf"})) == "ok");
     CHECK(word_of(hooks.rotate(bench.link, made.id, std::chrono::seconds(5))) == "ok");
     CHECK(word_of(hooks.replay(bench.link, made.id, {})) == "ok");
     auto const test = hooks.test(bench.link, made.id).value();
-    workers::courier courier({.schedule = std::vector(3, std::chrono::seconds(3600))}, feed, bell,
-                             guard, bench.counters);
+    for (int i = 0; i < 3; ++i)
+        bench.hold(at, 1); // more of one SKU than may wait
+    CHECK(workers::publisher(bell, bench.counters)(bench.link) == workers::progress::done_for_now);
+    workers::courier courier({.schedule = {std::chrono::seconds(0), std::chrono::seconds(3600),
+                                           std::chrono::seconds(3600)},
+                              .waiting_of_sku_max = 1},
+                             feed, bell, guard, bench.counters);
     while (hooks.deliveries(bench.link, {.webhook = made.id, .states = {"dead"}})->empty()) {
         courier.step(bench.link);
         for (auto const& each :
@@ -240,6 +245,7 @@ void tell_others(workbench& bench)
     courier.step(bench.link);
     courier.finish(bench.link);
     CHECK(word_of(hooks.remove(bench.link, made.id)) == "ok");
+    CHECK(hooks.list(bench.link, {}).empty());
 
     bench.sql.run("UPDATE feed SET told_at = now() - interval '90 days'");
     CHECK(workers::janitor({})(bench.link) == workers::progress::more_to_do);

@@ -145,6 +145,24 @@ TEST_CASE("a stream is refused for what it asks, by whom, and when there are too
     }));
 }
 
+TEST_CASE("a stream that has nothing to tell says where it is, so that no place gets too old")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(5);
+    REQUIRE(wait_until_told(front, {sku}));
+    auto const sign = "\nid: " + end_of_feed(front) + "\n\n";
+    listener other(service, "?sku=NEVER");
+    REQUIRE(eventually(25s, [&] {
+        return !other.is_closed_within(10ms) && other.text().find(sign) != std::string::npos;
+    }));
+    // A client that goes on from there has missed nothing.
+    listener again(service, "?sku=" + sku, end_of_feed(front));
+    front.reserve(sku);
+    CHECK(types_of(again.first(1)) == "held");
+}
+
 TEST_CASE("a service that drains ends its streams, so that clients go elsewhere")
 {
     database const db;

@@ -11,8 +11,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -128,6 +131,16 @@ TEST_CASE("a new secret signs at once, and the former one beside it as long as w
         return !calls.empty() && calls.back().header("webhook-signature") ==
                                      signature_by(rotated.json(), calls.back()) + ' ' +
                                          signature_by(hook, calls.back());
+    }));
+    // Once more: the first one, which the receiver may still have, goes on signing.
+    auto const newer = front.post(path_of(hook) + "/rotate", json::object());
+    REQUIRE(outcome(newer) == "200");
+    CHECK(eventually(20s, [&] {
+        front.post(path_of(hook) + "/test", json::object());
+        auto const call = office.all().back();
+        return call.header("webhook-signature") == signature_by(newer.json(), call) + ' ' +
+                                                       signature_by(rotated.json(), call) + ' ' +
+                                                       signature_by(hook, call);
     }));
     auto const last = front.post(path_of(hook) + "/rotate", {{"keep_former_seconds", 0}});
     REQUIRE(outcome(last) == "200");
@@ -502,6 +515,224 @@ TEST_CASE("several processes deliver each event once, and take over from one tha
         return ids.size() == 405;
     }));
     CHECK(front.audit_ok());
+}
+
+TEST_CASE("a SKU that fails again and again leaves the others their room, and misses nothing")
+{
+    constexpr std::size_t count = 1400; // more than may wait of one SKU, and of all of them
+    database const db;
+    service_process const service(with_hooks(db, {"--webhook-retry-seconds", "0,1,1,1,1,1,1,1,1"}));
+    shop front(service);
+    std::string stuck;
+    std::atomic<bool> is_mended{false};
+    receiver const office([&](received const& call) {
+        bool const is_stuck = call.event().at("sku") == stuck && !is_mended;
+        return reaction{.status = is_stuck ? 500 : 204};
+    });
+    stuck = front.item(1'000'000);
+    auto const free = front.item(1'000'000);
+    REQUIRE(wait_until_told(front, {stuck, free}));
+    auto const hook = make_hook(front, {{"url", office.url()}});
+    auto tills = shops(service, 7);
+    run_together(tills.size(), [&](std::size_t i) {
+        for (std::size_t n = 0; n < count / tills.size(); ++n)
+            tills[i].reserve(stuck);
+        return 0;
+    });
+    front.reserve(free);
+    auto const has_free = [&] {
+        auto const calls = office.all();
+        return std::ranges::any_of(
+            calls, [&](received const& call) { return call.event().at("sku") == free; });
+    };
+    REQUIRE(eventually(10s, has_free));
+
+    is_mended = true;
+    REQUIRE(eventually(
+        60s, [&] { return deliveries_of(front, hook, "delivered").size() == count + 1; }));
+    std::int64_t version = 1;
+    for (auto const& call : office.all()) {
+        auto const e = call.event();
+        if (e.at("sku") != stuck || e.at("version") == version)
+            continue; // another try of the same
+        CHECK(e.at("version") == version + 1);
+        version = e.at("version");
+    }
+    CHECK(version == static_cast<std::int64_t>(count) + 1);
+    CHECK(db.session().value("SELECT count(*) FROM webhook_backlog") == "0");
+}
+
+TEST_CASE("whoever is paused or loses the database in the middle of a call keeps the order")
+{
+    database const db;
+    service_process const service(with_hooks(db));
+    shop front(service);
+    std::atomic<int> open{0}, most{0}, calls{0};
+    receiver const office([&](received const&) {
+        bool const is_slow = ++calls == 2;
+        most = std::max<int>(most, ++open);
+        struct guard {
+            std::atomic<int>& count;
+            ~guard() { --count; }
+        } const leaving{open};
+        return reaction{.after = is_slow ? 3000ms : 0ms};
+    });
+    auto const sku = front.item(100);
+    auto const hook = make_hook(front, {{"url", office.url()}});
+    REQUIRE(office.has(1));
+    front.reserve(sku); // the slow one
+    REQUIRE(office.has(2));
+    front.reserve(sku);
+    auto const patch = [&](std::string const& state) {
+        front.http().send({.method = "PATCH",
+                           .target = path_of(hook),
+                           .body = R"({"state":")" + state + R"("})"});
+    };
+    patch("paused");
+    patch("active");
+    auto const began = office.all().at(1).at;
+    REQUIRE(office.has(3));
+    // The one behind waited for the slow one's answer.
+    CHECK(office.all().at(2).at - began >= 2900ms);
+
+    // A session that is lost: what is under way is cut and sent again, before what is behind it.
+    calls = 1;
+    front.reserve(sku);
+    REQUIRE(office.has(4));
+    front.reserve(sku);
+    db.session().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                     " WHERE query LIKE '%webhook%' AND pid <> pg_backend_pid()"
+                     "   AND datname = current_database()");
+    REQUIRE(eventually(30s, [&] { return deliveries_of(front, hook, "pending").empty(); }));
+    std::int64_t version = 0;
+    for (auto const& call : office.all()) {
+        CHECK(call.event().at("version") >= version);
+        version = call.event().at("version");
+    }
+    CHECK(version == 5);
+}
+
+TEST_CASE("a webhook somebody has locked delays no other one")
+{
+    database const db;
+    service_process const service(with_hooks(db));
+    shop front(service);
+    receiver const office, other;
+    auto const locked = make_hook(front, {{"url", office.url()}});
+    make_hook(front, {{"url", other.url()}});
+    auto const sku = front.item(10);
+    REQUIRE(office.has(1));
+    REQUIRE(other.has(1));
+    auto clerk = db.session();
+    clerk.run("BEGIN");
+    clerk.run("SELECT FROM webhook WHERE id = $1::uuid FOR UPDATE", {locked.at("id")});
+    auto const began = std::chrono::steady_clock::now();
+    for (int i = 0; i < 3; ++i) {
+        front.reserve(sku);
+        REQUIRE(other.has(static_cast<std::size_t>(i) + 2));
+    }
+    CHECK(std::chrono::steady_clock::now() - began < 2s); // less than one wait for a lock
+    CHECK(office.all().size() == 1);
+    clerk.run("COMMIT");
+    CHECK(office.has(4));
+}
+
+TEST_CASE("a webhook with very many deliveries goes at once, and they go bit by bit")
+{
+    database const db;
+    service_options options =
+        with_hooks(db, {"--statement-timeout-ms", "100", "--lock-timeout-ms", "100"});
+    auto service = std::make_unique<service_process>(options);
+    json hook;
+    {
+        shop front(*service);
+        hook = make_hook(front, {{"url", "https://shop.example/"}});
+        db.session().run("INSERT INTO webhook_delivery (webhook_id, event_id, event_type, body,"
+                         "                              state, settled_at)"
+                         " SELECT $1::uuid, 'evt_1_1_1_' || i, 'stock.adjusted', repeat('x', 400),"
+                         "        'dead', now() FROM generate_series(1, 50000) AS i",
+                         {hook.at("id")});
+        CHECK(front.http().send({.method = "DELETE", .target = path_of(hook)}).status == 204);
+        CHECK(outcome(front.get(path_of(hook))) == "404 not-found");
+        CHECK(front.get("/v1/webhooks").json().at("data").empty());
+    }
+    service.reset();
+    options.arguments = hook_arguments();
+    service_process const later(options); // begins with a clean-up
+    auto clerk = db.session();
+    CHECK(eventually(60s, [&] { return clerk.value("SELECT count(*) FROM webhook") == "0"; }));
+    CHECK(clerk.value("SELECT count(*) FROM webhook_delivery") == "0");
+}
+
+TEST_CASE("the schedule holds for the first attempt, and only who is busy says when to come back")
+{
+    database const db;
+    service_process const service(with_hooks(db, {"--webhook-retry-seconds", "1,0,0"}));
+    shop front(service);
+    std::atomic<int> calls{0};
+    receiver const office([&](received const&) {
+        return reaction{.status = ++calls == 1 ? 500 : 204, .headers = {{"Retry-After", "60"}}};
+    });
+    make_hook(front, {{"url", office.url()}});
+    auto const began = std::chrono::steady_clock::now();
+    front.item(1);
+    REQUIRE(office.has(2));
+    auto const all = office.all();
+    CHECK(all[0].at - began >= 900ms);
+    CHECK(all[1].at - all[0].at < 10s); // 500 is no answer of somebody who is busy
+}
+
+TEST_CASE("a late 410 of an old address does not end the webhook at its new one")
+{
+    database const db;
+    service_process const service(with_hooks(db));
+    shop front(service);
+    receiver const old([](received const&) { return reaction{.status = 410, .after = 2000ms}; });
+    receiver const fresh;
+    auto const hook = make_hook(front, {{"url", old.url()}});
+    front.item(1);
+    REQUIRE(old.has(1));
+    front.http().send(
+        {.method = "PATCH", .target = path_of(hook), .body = json({{"url", fresh.url()}}).dump()});
+    REQUIRE(fresh.has(1)); // the same event, once the old address has answered
+    CHECK(fresh.all()[0].header("webhook-id") == old.all()[0].header("webhook-id"));
+    CHECK(front.get(path_of(hook)).json().at("state") == "active");
+}
+
+TEST_CASE("a list of webhooks has pages, and never more of them than there may be")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto tills = shops(service, 8);
+    auto const made = run_together(tills.size(), [&](std::size_t i) {
+        std::size_t count = 0;
+        for (int n = 0; n < 14; ++n)
+            count +=
+                tills[i].post("/v1/webhooks", {{"url", "https://shop.example/"}}).status == 201;
+        return count;
+    });
+    std::size_t count = 0;
+    for (auto const each : made)
+        count += each;
+    CHECK(count == 100);
+    std::set<std::string> ids;
+    std::string cursor;
+    for (int page = 0; page < 4; ++page) {
+        auto const shown =
+            front.get("/v1/webhooks?limit=30" + (page > 0 ? "&cursor=" + cursor : "")).json();
+        for (auto const& each : shown.at("data"))
+            CHECK(ids.insert(each.at("id")).second);
+        CHECK(shown.at("next_cursor").is_null() == (page == 3));
+        if (page < 3)
+            cursor = shown.at("next_cursor");
+    }
+    CHECK(ids.size() == 100);
+    for (std::string const odd : {" A", "e\u0301", "\u0000"}) {
+        auto const refused = front.post_text(
+            "/v1/webhooks", R"({"url":"https://shop.example/","sku_prefix":")" + odd + "\"}");
+        CHECK(pointers_in(refused) == "/sku_prefix");
+    }
 }
 
 } // namespace holdfast::test

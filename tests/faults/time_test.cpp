@@ -247,6 +247,26 @@ TEST_CASE("D5: twenty thousand holds that end in one second go back once each, a
     CHECK(front.audit_ok());
 }
 
+TEST_CASE("D1: lapsed baskets of many lines do not wait longer than single holds")
+{
+    database const db;
+    service_process const service(
+        {.database_url = db.connection_string(),
+         .arguments = {"--sweep-batch-max", "4", "--sweep-interval-ms", "3000"}});
+    shop front(service);
+    std::vector<std::string> skus;
+    for (int i = 0; i < 2; ++i)
+        skus.push_back(front.item(100));
+    for (int i = 0; i < 40; ++i)
+        front.hold({{skus[0]}, {skus[1]}}, one_second);
+    auto const back = [&](int holds) {
+        return [&front, &skus, holds] { return front.ledger_of(skus[1]).reserved <= 40 - holds; };
+    };
+    REQUIRE(eventually(20s, back(1)));
+    CHECK(eventually(2s, back(40))); // in one go, not two baskets every three seconds
+    CHECK(front.audit_ok());
+}
+
 TEST_CASE("D6: odd time zones change no instant, and odd durations are refused")
 {
     database const db;

@@ -282,7 +282,7 @@ void call_events(checked_calls& call)
                   .body = verb == "replay" ? R"({"since":"2026-11-01T00:00:00Z"})" : "{}"});
     auto const sent = call(one + "/deliveries", {.target = hook + "/deliveries"}).json();
     call(one + "/deliveries", {.target = hook + "/deliveries?state=lost"});
-    for (std::string const id :
+    for (std::string const& id :
          {sent.at("data").at(0).at("id").get<std::string>(), std::string("nothing")})
         call(one + "/deliveries/{delivery}/resend",
              {.method = "POST", .target = hook + "/deliveries/" + id + "/resend"});

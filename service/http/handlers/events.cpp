@@ -24,7 +24,6 @@ constexpr auto heartbeat_interval = std::chrono::seconds(15);
 
 // What a client waits before it connects again.
 constexpr std::string_view opening = "retry: 1000\n\n";
-constexpr std::string_view heartbeat = ":\n\n";
 
 // One place of those that are open at once.
 class stream_seat {
@@ -90,7 +89,7 @@ public:
                 continue;
             }
             if (std::chrono::steady_clock::now() >= silent_until)
-                co_return std::string(heartbeat);
+                co_return heartbeat();
             pause.expires_after(look_interval);
             co_await pause.async_wait(asio::use_awaitable);
         }
@@ -98,6 +97,10 @@ public:
     }
 
 private:
+    // Says where the client is, so that it misses nothing, and is missing nothing, however long
+    // there was nothing for it.
+    [[nodiscard]] std::string heartbeat() const { return "id: " + to_string(after_) + "\n\n"; }
+
     [[nodiscard]] bool is_more_likely() const noexcept
     {
         return !is_at_end_ || service_.bell.last_position() >= after_.position;
@@ -170,6 +173,7 @@ pending_reply stream_events(request const& req, app& service)
 
     co_return reply{.body = std::string(opening) + to_stream(first->events),
                     .content_type = "text/event-stream",
+                    .headers = {{"X-Accel-Buffering", "no"}}, // nginx would keep it to itself
                     .more = [stream] { return stream->next(); }};
 }
 

@@ -43,13 +43,16 @@ pending_reply create_webhook(request const& req, app& service)
 // GET /v1/webhooks
 pending_reply list_webhooks(request const& req, app& service)
 {
-    if (auto const nothing = parse_nothing(req); !nothing)
-        co_return problem(nothing.error(), req);
+    auto const filter = parse_webhook_filter(req);
+    if (!filter)
+        co_return problem(filter.error(), req);
 
-    auto const list = [&](db::link& db) { return service.webhooks.list(db); };
-    auto const all = co_await service.workers.run(list);
+    auto const list = [&](db::link& db) {
+        return service.webhooks.list(db, {filter->after, filter->limit + 1});
+    };
+    auto const found = co_await service.workers.run(list);
 
-    co_return reply{.body = to_page(all)};
+    co_return reply{.body = to_page(found, filter->limit)};
 }
 
 // GET /v1/webhooks/{id}
@@ -135,11 +138,9 @@ pending_reply list_deliveries(request const& req, app& service)
     if (!filter)
         co_return problem(filter.error(), req);
 
-    auto const list = [&](db::link& db) {
-        auto one_more = *filter;
-        ++one_more.limit;
-        return service.webhooks.deliveries(db, one_more);
-    };
+    auto one_more = *filter;
+    ++one_more.limit;
+    auto const list = [&](db::link& db) { return service.webhooks.deliveries(db, one_more); };
     auto const found = co_await service.workers.run(list);
     if (!found)
         co_return problem(found.error(), req);
