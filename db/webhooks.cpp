@@ -115,9 +115,10 @@ void drop_backlog(transaction& tx, uuid const& webhook, std::optional<std::strin
     tx.exec(sql::webhooks::drop_backlog, webhook, sku);
 }
 
-bool advance(transaction& tx, uuid const& id, std::int64_t revision, std::string const& place)
+bool advance(transaction& tx, uuid const& id, std::int64_t revision, std::string const& seen,
+             std::string const& place)
 {
-    return tx.exec(sql::webhooks::advance, id, revision, place) == 1;
+    return tx.exec(sql::webhooks::advance, id, revision, seen, place) == 1;
 }
 
 bool try_own(transaction& tx, std::int64_t lock_number)

@@ -62,9 +62,9 @@ void lock_list(transaction&);
 [[nodiscard]] bool disable(transaction&, uuid const&, std::int64_t revision,
                            std::string const& reason);
 
-// The same.
+// The same; and nothing is done either when it is not at the place `seen`.
 [[nodiscard]] bool advance(transaction&, uuid const&, std::int64_t revision,
-                           std::string const& place);
+                           std::string const& seen, std::string const& place);
 
 // A SKU of which no more is written down for now.
 struct backlog {

@@ -82,14 +82,15 @@ UPDATE webhook
 -- name: move(id, place) :exec
 UPDATE webhook SET place = :place, revision = revision + 1 WHERE id = :id::uuid;
 
--- Only as it was seen: somebody may have changed it or set it back meanwhile. Waits for nobody, so
--- that no webhook waits for another one.
--- name: advance(id, revision, place) :exec
+-- Only as it was seen: somebody may have changed it or set it back meanwhile, or may deliver to it
+-- since our session was lost. Waits for nobody, so that no webhook waits for another one.
+-- name: advance(id, revision, seen, place) :exec
 UPDATE webhook
    SET place = :place
  WHERE id = (SELECT id
                FROM webhook
-              WHERE id = :id::uuid AND revision = :revision::bigint AND state = 'active'
+              WHERE id = :id::uuid AND revision = :revision::bigint AND place = :seen
+                AND state = 'active'
                 FOR UPDATE SKIP LOCKED);
 
 -- name: backlogs(webhook_id) :many

@@ -173,6 +173,13 @@ result<json> parse_json(std::string_view text)
     return {boost::system::in_place_value, std::move(builder).take()};
 }
 
+result<json> parse_optional_json(std::string_view text)
+{
+    if (text.empty())
+        return {boost::system::in_place_value, json::object()};
+    return parse_json(text);
+}
+
 std::string pointer_to(std::string_view parent, std::string_view member)
 {
     auto end = std::min(member.size(), name_bytes_max);

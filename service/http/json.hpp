@@ -40,6 +40,9 @@ inline constexpr std::size_t json_depth_max = 16;
 // json_depth_max, integers 64 bits cannot hold, and other numbers no double can hold.
 [[nodiscard]] result<nlohmann::json> parse_json(std::string_view text);
 
+// The same of a body that may be left out, which is as good as {}.
+[[nodiscard]] result<nlohmann::json> parse_optional_json(std::string_view text);
+
 // The pointer (RFC 6901) to a member or an element of what `parent` points to. The name of a member
 // may be anything a caller sent, so a long one is cut.
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::string_view member);

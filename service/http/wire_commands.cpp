@@ -42,14 +42,6 @@ void refuse_query(request const& req, invalid_members& faults)
     query_reader(req.query, faults).finish();
 }
 
-// A body that may be left out.
-result<json> parse_optional_json(std::string_view body)
-{
-    if (body.empty())
-        return {boost::system::in_place_value, json::object()};
-    return parse_json(body);
-}
-
 // The one Idempotency-Key of a request. Notes a fault when there is no telling what it is.
 std::optional<std::string> read_key(request const& req, invalid_members& faults)
 {

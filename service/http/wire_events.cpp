@@ -63,13 +63,6 @@ result<uuid> webhook_in_path(request const& req)
     return *id;
 }
 
-result<nlohmann::json> body_or_empty(std::string_view body)
-{
-    if (body.empty())
-        return {boost::system::in_place_value, nlohmann::json::object()};
-    return parse_json(body);
-}
-
 std::optional<std::vector<event_type>> read_type_names(object_reader& body)
 {
     auto const names = body.words_or_null("types", event_type_names);
@@ -187,7 +180,7 @@ result<webhook_settings> parse_webhook(request const& req)
 
 result<uuid> parse_webhook_id(request const& req)
 {
-    HOLDFAST_TRY(auto const document, body_or_empty(req.body));
+    HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
     invalid_members faults;
     object_reader(document, "", faults).finish();
     query_reader(req.query, faults).finish();
@@ -222,7 +215,7 @@ result<webhook_change_request> parse_webhook_change(request const& req)
 
 result<webhook_rotation> parse_webhook_rotation(request const& req)
 {
-    HOLDFAST_TRY(auto const document, body_or_empty(req.body));
+    HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
     invalid_members faults;
     object_reader body(document, "", faults);
     auto const keep = body.integer("keep_former_seconds", {0, keep_former_max});

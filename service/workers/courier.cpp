@@ -269,10 +269,8 @@ struct courier::impl {
             }
             before = parse_event_place(e.id).value();
         }
-        if (page.next == of.place || !write(link, of, page.next, letters, backlogs))
-            return;
-        of.place = page.next;
-        of.backlogs.merge(backlogs);
+        if (page.next != of.place && write(link, of, page.next, letters, backlogs))
+            of.backlogs.merge(backlogs);
     }
 
     // Goes on with the SKUs that were put off, where there is room for them again.
@@ -303,7 +301,8 @@ struct courier::impl {
         }
     }
 
-    // All of it, or nothing when the webhook is not as it was.
+    // Moves the webhook to `place` and writes the rest down, all of it, or nothing when the webhook
+    // is not as it was seen.
     bool write(db::link& link, served& of, event_place const& place,
                std::vector<store::letter> const& letters,
                std::map<std::string, event_place> const& backlogs,
@@ -314,7 +313,7 @@ struct courier::impl {
             kept.push_back({sku, to_string(from)});
         auto const is_done = db::transact(link, [&](db::transaction& tx) {
             tx.commit_lazily();
-            if (!store::advance(tx, of.hook.id, of.hook.revision, to_string(place)))
+            if (!store::advance(tx, of.hook.id, of.hook.revision, of.hook.place, to_string(place)))
                 return false;
             if (!letters.empty())
                 store::enqueue(tx, of.hook.id, letters, options.schedule.front());
@@ -324,11 +323,14 @@ struct courier::impl {
                 store::keep_backlog(tx, of.hook.id, kept);
             return true;
         });
-        if (!is_done) { // it was changed, or somebody is at it
+        if (!is_done) { // it was changed, or somebody is at it: read it anew
+            of.hook.revision = 0;
             of.not_before = clock::now() + changed_pause;
             next_look = {};
             return false;
         }
+        of.hook.place = to_string(place);
+        of.place = place;
         of.may_have_more = of.may_have_more || !letters.empty();
         return true;
     }
@@ -343,7 +345,6 @@ struct courier::impl {
             store::drop_backlog(tx, of.hook.id, std::nullopt);
             return 0;
         });
-        of.place = {};
         of.backlogs.clear();
     }
 
