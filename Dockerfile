@@ -12,7 +12,7 @@ RUN ./dev build && strip build/release/holdfast
 
 FROM debian:bookworm-slim
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates libcurl4 libfmt9 libpq5 \
+ && apt-get install -y --no-install-recommends ca-certificates libcurl4 libfmt9 libhiredis0.14 libpq5 \
     libprometheus-cpp-core1.0 libsoci-core4.0 libsoci-postgresql4.0 libsodium23 libspdlog1.10 \
     libtomlplusplus3 libutf8proc2 \
  && rm -rf /var/lib/apt/lists/* \

@@ -47,6 +47,10 @@ struct config {
     int webhook_keep_days = 14;
     std::string webhook_ca_file; // empty = what the system trusts
 
+    std::string redis_url; // a secret; empty = no Redis
+    std::string redis_stream = "holdfast:events";
+    int redis_stream_max = 1'000'000;
+
     int io_threads = 1;
     int database_sessions = 8;
     int lanes = 2;

@@ -179,6 +179,10 @@ struct metrics::families {
         counter_family(registry, "holdfast_events_told_total",
                        "Entries of the outbox that this process gave a place in the feed.")
             .Add({});
+    prometheus::Counter& events_streamed =
+        counter_family(registry, "holdfast_events_streamed_total",
+                       "Events that this process appended to the stream in Redis.")
+            .Add({});
     prometheus::Gauge& event_streams =
         gauge_family(registry, "holdfast_event_streams", "Open streams of events.").Add({});
     labelled_counters webhook_attempts{
@@ -285,6 +289,11 @@ void metrics::worker_failed(std::string_view worker)
 void metrics::events_told(std::size_t count)
 {
     families_->events_told.Increment(static_cast<double>(count));
+}
+
+void metrics::events_streamed(std::size_t count)
+{
+    families_->events_streamed.Increment(static_cast<double>(count));
 }
 
 void metrics::event_streams_open(std::ptrdiff_t change)

@@ -47,6 +47,7 @@ public:
 
     void worker_failed(std::string_view worker);
     void events_told(std::size_t count); // announcements that were given their place in the feed
+    void events_streamed(std::size_t count); // appended to the stream in Redis
     void event_streams_open(std::ptrdiff_t change);
     void webhook_attempted(std::string_view outcome); // delivered, failed, dead
     void webhooks_owned(std::size_t count);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/setting_table.hpp"
 
+#include "redis/target.hpp"
 #include "service/address_guard.hpp"
 
 #include <fmt/format.h>
@@ -72,6 +73,13 @@ std::optional<std::string> fault_of_schedule(std::string_view value)
     return "1 to 50 numbers of seconds from 0 to 604800, parted by commas, such as 0,5,300";
 }
 
+std::optional<std::string> fault_of_redis_url(std::string_view value)
+{
+    if (value.empty() || redis::parse_target(value))
+        return std::nullopt;
+    return "a URL such as redis://127.0.0.1:6379, its password percent-encoded";
+}
+
 constexpr auto service = setting_scope::service;
 constexpr auto database = setting_scope::database;
 
@@ -125,6 +133,14 @@ setting const all[] = {
     {"webhook_ca_file", text{&config::webhook_ca_file, "file", fault_of_file}, service,
      "Certificates (PEM) that the targets of webhooks are checked against; empty means those the "
      "system trusts."},
+
+    {"redis_url", secret{&config::redis_url, "URL", fault_of_redis_url}, service,
+     "Redis to use, as `redis://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE]`; of a "
+     "cluster some nodes, the others are found. Empty means none."},
+    {"redis_stream", text{&config::redis_stream, "key", fault_of_line}, service,
+     "Stream in Redis that every event is appended to; empty means none."},
+    {"redis_stream_max", number{&config::redis_stream_max, 0, 1'000'000'000}, service,
+     "Events the stream keeps, about; 0 means all."},
 
     {"io_threads", number{&config::io_threads, 1, 64}, service,
      "Threads that read requests and write answers; one serves tens of thousands a second."},

@@ -221,7 +221,7 @@ void embed_files(fs::path const& header, std::vector<std::string> const& pairs)
         }
         std::map<std::string, std::string> files;
         for (auto const& entry : fs::directory_iterator(path))
-            if (entry.path().extension() == ".sql")
+            if (entry.path().extension() == ".sql" || entry.path().extension() == ".lua")
                 files[entry.path().filename().string()] = read_file(entry.path());
         out << "inline constexpr std::pair<std::string_view, std::string_view> " << name << "[]{\n";
         for (auto const& [file, content] : files)

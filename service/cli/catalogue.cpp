@@ -6,6 +6,7 @@
 #include "service/cli/command_error.hpp"
 #include "service/cli/keys.hpp"
 #include "stock/csv.hpp"
+#include "stock/percent.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

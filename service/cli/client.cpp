@@ -28,12 +28,6 @@ namespace {
 
 constexpr seconds connect_deadline{5};
 
-bool is_unreserved(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
 bool is_visible_ascii(char c)
 {
     return c > ' ' && c < '\x7F';
@@ -117,18 +111,6 @@ base_url parse_url(std::string_view text)
     while (where.path.ends_with('/'))
         where.path.pop_back();
     return where;
-}
-
-std::string percent_encoded(std::string_view text)
-{
-    std::string encoded;
-    for (char const c : text) {
-        if (is_unreserved(c))
-            encoded += c;
-        else
-            encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-    return encoded;
 }
 
 void require_api_key(std::string_view key)

@@ -30,9 +30,6 @@ struct base_url {
 // Reads http://HOST[:PORT][/PATH]. Throws command_error with a sentence for anything else.
 [[nodiscard]] base_url parse_url(std::string_view text);
 
-// One segment of a path, or a value in a query, with all but the unreserved characters as %XX.
-[[nodiscard]] std::string percent_encoded(std::string_view text);
-
 // Throws command_error unless the key can stand in a header. Its text is never part of the message.
 void require_api_key(std::string_view key);
 

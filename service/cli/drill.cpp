@@ -6,6 +6,7 @@
 #include "service/cli/command_error.hpp"
 #include "service/cli/keys.hpp"
 #include "service/cli/rush.hpp"
+#include "stock/percent.hpp"
 #include "stock/sku.hpp"
 
 #include <fmt/format.h>

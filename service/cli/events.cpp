@@ -4,6 +4,7 @@
 
 #include "service/cli/client.hpp"
 #include "service/cli/command_error.hpp"
+#include "stock/percent.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -6,6 +6,7 @@
 #include "service/cli/command_error.hpp"
 #include "service/config.hpp"
 #include "service/secrets.hpp"
+#include "stock/percent.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

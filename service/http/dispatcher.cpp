@@ -6,6 +6,7 @@
 #include "service/http/text.hpp"
 #include "service/log.hpp"
 #include "service/overload.hpp"
+#include "stock/percent.hpp"
 
 #include <algorithm>
 #include <array>

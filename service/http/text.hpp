@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in the head of a request: addresses, percent-encoded text, queries, the cursors of
+// What stands in the head of a request: addresses, queries, the cursors of
 // lists, and idempotency keys.
 #pragma once
 
@@ -10,13 +10,6 @@
 #include <vector>
 
 namespace holdfast::http {
-
-// The bytes a part of a path stands for (RFC 3986, section 2.1), which need not be UTF-8.
-// Nothing when a % is not followed by two hexadecimal digits.
-[[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
-
-// The text as one part of a path: all but the unreserved characters as %XX.
-[[nodiscard]] std::string percent_encoded(std::string_view text);
 
 // Compares ASCII text as HTTP compares schemes and media types.
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;

@@ -43,6 +43,14 @@ background::background(config const& settings, db::session_options const& sessio
           janitor({.keep_events = days(settings.events_keep_days),
                    .keep_idempotency_keys = days(settings.idempotency_keep_days),
                    .keep_deliveries = days(settings.webhook_keep_days)}));
+    if (!settings.redis_url.empty() && !settings.redis_stream.empty()) {
+        stream_.emplace(
+            redis::parse_target(settings.redis_url).value(),
+            stream_options{.name = settings.redis_stream, .length_max = settings.redis_stream_max},
+            feed, bell, m);
+        start({.name = "stream_writer", .pause = milliseconds(settings.publish_interval_ms)},
+              [this](db::link& link) { return stream_->step(link); });
+    }
     start({.name = "courier",
            .pause = milliseconds(0),
            .at_end = [this](db::link& link) { courier_.finish(link); }},

@@ -8,8 +8,10 @@
 #include "service/event_feed.hpp"
 #include "service/workers/courier.hpp"
 #include "service/workers/periodic.hpp"
+#include "service/workers/stream_writer.hpp"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace holdfast::workers {
@@ -26,6 +28,7 @@ private:
     db::session_options session_;
     metrics& metrics_;
     courier courier_;
+    std::optional<stream_writer> stream_;
     std::vector<std::unique_ptr<periodic>> running_; // last: they end before what they use does
 };
 

@@ -13,6 +13,7 @@
 #include "tests/support/hooks.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/receiver.hpp"
+#include "tests/support/redis_server.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
@@ -79,14 +80,6 @@ example in_php()
         .proof = {"-r", "exit(extension_loaded('pdo_sqlite') && PHP_VERSION_ID >= 80100 ? 0 : 1);"},
         .script = HOLDFAST_SOURCE_DIR "/examples/consumers/php/consumer.php",
         .kept_in = store::sqlite};
-}
-
-// Where the consumer will listen has to be known before there is a webhook, and the webhook's
-// secret before the consumer is started.
-std::uint16_t free_port()
-{
-    receiver const reserved; // its port is free a moment later
-    return reserved.port();
 }
 
 // Attempts two seconds apart, as many as there may be: enough for the time a consumer is away.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults K: files, names and numbers as people and programs really send them. Each test is named
 // after its row in the list of faults that shops really suffered.
+#include "stock/percent.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/service_process.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays scenarios over HTTP on the real binary.
+#include "stock/percent.hpp"
 #include "tests/scenarios/driver.hpp"
 #include "tests/support/http_client.hpp"
 #include "tests/support/service_process.hpp"

@@ -278,23 +278,4 @@ std::optional<http_response> http_client::send_raw(std::string_view bytes)
     return fresh.read_response(until, bytes.substr(0, bytes.find(' ')));
 }
 
-std::string percent_encoded(std::string_view text)
-{
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                       "0123456789-._~";
-    std::string encoded;
-    for (auto const c : text) {
-        if (plain.find(c) != std::string_view::npos) {
-            encoded += c;
-            continue;
-        }
-        auto const byte = static_cast<unsigned char>(c);
-        encoded += '%';
-        encoded += digits[byte >> 4];
-        encoded += digits[byte & 0xF];
-    }
-    return encoded;
-}
-
 } // namespace holdfast::test

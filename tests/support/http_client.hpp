@@ -79,7 +79,4 @@ private:
     std::string received_;
 };
 
-// Percent-encodes everything but letters, digits and -._~, for one segment of a path.
-[[nodiscard]] std::string percent_encoded(std::string_view text);
-
 } // namespace holdfast::test

@@ -35,6 +35,7 @@ public:
     ~program();
 
     [[nodiscard]] bool is_running();
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
     // Waits for its end and returns its exit status, or 128 + the signal that ended it. Kills it
     // when it takes longer.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/shop.hpp"
 
+#include "stock/percent.hpp"
 #include "tests/support/run_together.hpp"
 
 #include <algorithm>

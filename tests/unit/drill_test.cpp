@@ -364,13 +364,6 @@ TEST_CASE("a URL that cannot be used is refused with the reason")
     CHECK_FALSE(mentions(complaint_about_url("http://me:secret@shop"), "secret"));
 }
 
-TEST_CASE("any SKU can stand in a path")
-{
-    CHECK(percent_encoded("TEE-M_1.2~") == "TEE-M_1.2~");
-    CHECK(percent_encoded("a/b?c%d e") == "a%2Fb%3Fc%25d%20e");
-    CHECK(percent_encoded("é") == "%C3%A9");
-}
-
 TEST_CASE("the same delivery added twice is one import, and --again makes it another")
 {
     import_options delivery;

@@ -2,6 +2,7 @@
 // What may stand in an address and in an Idempotency-Key, and that a cursor leads back to its page.
 
 #include "service/http/text.hpp"
+#include "stock/percent.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,12 +12,12 @@
 #include <string>
 #include <string_view>
 
+using holdfast::percent_decoded;
+using holdfast::percent_encoded;
 using holdfast::http::from_cursor;
 using holdfast::http::origin_form;
 using holdfast::http::parse_idempotency_key;
 using holdfast::http::parse_query;
-using holdfast::http::percent_decoded;
-using holdfast::http::percent_encoded;
 using holdfast::http::query_parameters;
 using holdfast::http::to_cursor;
 

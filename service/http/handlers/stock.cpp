@@ -5,6 +5,7 @@
 #include "service/http/problem.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
+#include "stock/percent.hpp"
 
 namespace holdfast::http {
 
