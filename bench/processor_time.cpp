@@ -37,7 +37,8 @@ double seconds_of(double ticks)
 std::optional<process_times> times_of(std::string const& pid)
 {
     std::ifstream in("/proc/" + pid + "/stat");
-    std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::string text;
+    std::getline(in, text, '\0'); // of a process that ends meanwhile, nothing
     // The name stands in brackets and may hold anything.
     auto const name_end = text.rfind(')');
     if (name_end == std::string::npos)

@@ -49,15 +49,14 @@ reply client::run(request const& one)
 
 std::vector<reply> client::run(std::span<request const> requests)
 {
-    std::vector<reply> replies(requests.size(), lost("no node is known"));
+    std::vector<reply> replies(requests.size(), lost("no node answers"));
     std::vector<sent> open;
     for (std::size_t i = 0; i < requests.size(); ++i)
         open.push_back({i, requests[i].parts});
     for (int tries = 0; tries < tries_max && !open.empty(); ++tries) {
-        if (is_topology_stale_)
-            learn_topology();
+        auto const fault = is_topology_stale_ ? learn_topology() : std::string();
         if (!is_cluster_)
-            return replies;
+            return std::vector<reply>(requests.size(), lost(fault));
         open = go(requests, open, replies);
     }
     return replies;
@@ -133,8 +132,11 @@ std::optional<client::sent> client::again(request const& asked, sent const& was,
         is_topology_stale_ = is_topology_stale_ || why->kind() == "MOVED";
         return next.to ? std::optional(next) : std::nullopt;
     }
-    if (why->kind() == "READONLY") { // it was a master: its name may stand for another server now
+    // It is no master any more, or cut off from the others: they know better.
+    if (why->kind() == "READONLY" || why->kind() == "CLUSTERDOWN") {
         drop(here);
+        peers_[here].fault = why->text;
+        peers_[here].not_before = clock::now() + pause_after_refusal;
         return std::nullopt;
     }
     if (why->kind() == "TRYAGAIN")
@@ -142,9 +144,11 @@ std::optional<client::sent> client::again(request const& asked, sent const& was,
     return std::nullopt;
 }
 
-// Asks one node after the other, those known to own slots first, until one answers.
-void client::learn_topology()
+// Asks one node after the other, those known to own slots first, until one answers. Returns what
+// the last one said that did not.
+std::string client::learn_topology()
 {
+    std::string fault;
     std::vector<node> asked = owners_;
     asked.insert(asked.end(), target_.nodes.begin(), target_.nodes.end());
     for (auto const& each : asked) {
@@ -152,29 +156,34 @@ void client::learn_topology()
             auto const got = link_to(each).run(std::vector<command>{{"CLUSTER", "SLOTS"}});
             auto const* why = got.front().why();
             if (why == nullptr) {
-                learn_slots(got.front());
+                learn_slots(got.front(), each);
             } else if (why->text.find("cluster support disabled") != std::string::npos) {
                 is_cluster_ = false;
                 owners_ = {each};
             } else {
+                fault = to_string(each) + ": " + why->text;
                 continue;
             }
             is_topology_stale_ = false;
-            return;
-        } catch (error const&) {
+            return {};
+        } catch (error const& why) {
+            fault = why.what();
             drop(each); // the next one may know
         }
     }
+    return fault;
 }
 
-void client::learn_slots(reply const& slots)
+void client::learn_slots(reply const& slots, node const& asked)
 {
     std::vector<node> owners;
     std::vector<std::uint16_t> owner_of(slot_count, 0);
     for (auto const& range : slots.parts()) {
         auto const& parts = range.parts();
         auto const& master = parts.at(2).parts();
-        node const owner{master.at(0).text(), static_cast<std::uint16_t>(master.at(1).number())};
+        bool const is_asked = master.at(0).is_nil() || master.at(0).text().empty();
+        node const owner{is_asked ? asked.host : master.at(0).text(),
+                         static_cast<std::uint16_t>(master.at(1).number())};
         auto const known = std::ranges::find(owners, owner);
         auto const index = static_cast<std::uint16_t>(known - owners.begin());
         if (known == owners.end())
@@ -205,10 +214,14 @@ connection& client::link_to(node const& to)
         return *known.link;
     known.link.reset();
     if (clock::now() < known.not_before)
-        throw error(to_string(to) + ": was out of reach a moment ago");
-    known.not_before = clock::now() + pause_after_refusal; // should it fail
-    known.link = std::make_unique<connection>(to, target_, timeouts_);
-    known.not_before = {};
+        throw error(known.fault);
+    try {
+        known.link = std::make_unique<connection>(to, target_, timeouts_);
+    } catch (error const& why) {
+        known.not_before = clock::now() + pause_after_refusal;
+        known.fault = why.what();
+        throw;
+    }
     return *known.link;
 }
 

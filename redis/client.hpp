@@ -50,13 +50,14 @@ private:
     struct peer {
         std::unique_ptr<connection> link;
         std::chrono::steady_clock::time_point not_before = {}; // after a failed attempt to connect
+        std::string fault = {};                                // of that attempt
     };
 
     [[nodiscard]] std::vector<sent> go(std::span<request const>, std::vector<sent> const&,
                                        std::vector<reply>&);
     [[nodiscard]] std::optional<sent> again(request const&, sent const&, reply const&);
-    void learn_topology();
-    void learn_slots(reply const&);
+    [[nodiscard]] std::string learn_topology();
+    void learn_slots(reply const&, node const& asked);
     [[nodiscard]] node node_of(std::string_view key) const;
     [[nodiscard]] connection& link_to(node const&);
     void drop(node const&);

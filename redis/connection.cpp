@@ -65,8 +65,9 @@ connection::connection(node const& to, target const& who, timeouts t)
     if (who.database != 0)
         greeting.push_back({"SELECT", std::to_string(who.database)});
     for (auto const& answer : run(greeting))
-        if (auto const* why = answer.why())
-            throw error(name_ + ": " + why->text);
+        if (auto const* why = answer.why()) // its text may repeat what it was asked: the password
+            throw error(name_ + ": " + std::string(why->kind()) +
+                        ", it refuses our user, password or database");
 }
 
 connection::~connection() = default;

@@ -26,7 +26,7 @@ db::reservations::key to_store_key(request_key const& k)
 
 reservation to_reservation(reserve_command const& cmd, timestamp now)
 {
-    reservation made{.id = uuid::make_v7(hint_of(cmd.lines.front().at.sku)),
+    reservation made{.id = cmd.id.value_or(uuid::make_v7(hint_of(cmd.lines.front().at.sku))),
                      .state = cmd.confirm_at_once ? reservation_state::confirmed
                                                   : reservation_state::held,
                      .customer = cmd.customer,
@@ -50,6 +50,19 @@ result<void> check_known(view const& seen)
             return refusal{.code = errc::unknown_sku,
                            .detail = "There is no item " + p.at.sku.str() + "."};
     return {};
+}
+
+// The first item that the request should have been noted for, and is not.
+db::reservations::prospect const* not_noted_of(reserve_command const& cmd, view const& seen)
+{
+    for (auto const& p : seen.prospects) {
+        auto const is_note = [&p](fast_path_note const& n) {
+            return n.epoch == p.fast_epoch && n.sku == p.at.sku;
+        };
+        if (p.fast_epoch != 0 && std::ranges::none_of(cmd.notes, is_note))
+            return &p;
+    }
+    return nullptr;
 }
 
 result<void> check_on_sale(view const& seen)
@@ -179,6 +192,8 @@ private:
             answers_[i] = idempotency::key_reused();
         else if (auto known = check_known(seen); !known)
             answers_[i] = std::move(known).error();
+        else if (auto const* missing = not_noted_of(cmd, seen))
+            set_aside(*missing);
         else if (auto named = require_customer(limits_of(cmd, seen, 0)); !named)
             answers_[i] = std::move(named).error();
         else if (auto superseding = supersede(cmd); !superseding)
@@ -187,6 +202,13 @@ private:
             answers_[i] = std::move(on_sale).error();
         else
             candidates_.push_back({i, to_reservation(cmd, seen.now)});
+    }
+
+    // Alone it is told to whoever can have it noted.
+    void set_aside(db::reservations::prospect const& missing) const
+    {
+        if (is_alone())
+            throw not_noted(missing.at.sku, missing.fast_epoch);
     }
 
     result<outcome<reservation>> replay(db::reservations::earlier const& earlier,

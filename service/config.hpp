@@ -50,6 +50,9 @@ struct config {
     std::string redis_url; // a secret; empty = no Redis
     std::string redis_stream = "holdfast:events";
     int redis_stream_max = 1'000'000;
+    std::string redis_prefix = "holdfast";
+    int redis_connections = 2;
+    int redis_timeout_ms = 200;
 
     int io_threads = 1;
     int database_sessions = 8;

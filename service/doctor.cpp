@@ -105,11 +105,13 @@ void check_durability(server_state const& s, report& r)
 }
 
 constexpr int background_sessions = 4; // sweeper, publisher, janitor, courier
+constexpr int redis_sessions = 2;      // stream_writer, reconciler
 
 // Of the workers, of the lanes, of those in the background, and the one that looks out.
 int sessions_in_all(config const& settings)
 {
-    return settings.database_sessions + settings.lanes + background_sessions + 1;
+    return settings.database_sessions + settings.lanes + background_sessions + 1 +
+           (settings.redis_url.empty() ? 0 : redis_sessions);
 }
 
 void check_server(config const& settings, server_state const& s, report& r)

@@ -13,6 +13,7 @@
 #include "service/cli/drill.hpp"
 #include "service/cli/events.hpp"
 #include "service/cli/health.hpp"
+#include "service/cli/reconcile.hpp"
 #include "service/cli/webhooks.hpp"
 #include "service/keeper.hpp"
 #include "service/serve.hpp"
@@ -85,6 +86,7 @@ public:
         add_export();
         add_events();
         add_webhook();
+        add_reconcile();
         add_small();
     }
 
@@ -258,6 +260,17 @@ private:
         on(resend, [this] { return cli::resend_delivery(resend_, std::cout, std::cerr); });
     }
 
+    void add_reconcile()
+    {
+        auto& reconcile =
+            add(app_, "reconcile", "Compare Redis with PostgreSQL for items with a fast path");
+        reconcile_.url = default_url;
+        add_server_options(reconcile, reconcile_.url, reconcile_.key);
+        reconcile.add_flag("--repair", reconcile_.repair, "Put right what differs");
+        reconcile.add_flag("--json", reconcile_.json, "Print JSON");
+        on(reconcile, [this] { return cli::reconcile(reconcile_, std::cout, std::cerr); });
+    }
+
     void add_small()
     {
         auto& health = add(app_, "health", "Ask whether a service is ready: status 0 if it is");
@@ -284,6 +297,7 @@ private:
     cli::tail_options tail_;
     cli::listen_options listen_;
     cli::resend_options resend_;
+    cli::reconcile_options reconcile_;
     std::string health_url_;
     std::string import_mode_;
     std::string role_name_;

@@ -185,6 +185,28 @@ struct metrics::families {
             .Add({});
     prometheus::Gauge& event_streams =
         gauge_family(registry, "holdfast_event_streams", "Open streams of events.").Add({});
+    labelled_counters fast_path_verdicts{
+        counter_family(registry, "holdfast_fast_path_requests_total",
+                       "Requests that Redis was asked about, by what it said."),
+        "verdict"};
+    prometheus::Counter& fast_path_suspensions =
+        counter_family(registry, "holdfast_fast_path_suspensions_total",
+                       "Times this process left an item to PostgreSQL alone for a while.")
+            .Add({});
+    labelled_counters fast_path_corrections{
+        counter_family(registry, "holdfast_fast_path_corrected_units_total",
+                       "Units the reconciler added in Redis (more) or took away (fewer)."),
+        "direction"};
+    prometheus::Histogram& redis_wait =
+        histogram_family(registry, "holdfast_redis_wait_seconds",
+                         "Time a request waited before it was sent to Redis.")
+            .Add({}, seconds_buckets);
+    prometheus::Histogram& redis_batch =
+        histogram_family(registry, "holdfast_redis_batch", "Requests sent to Redis together.")
+            .Add({}, prometheus::Histogram::BucketBoundaries{1, 2, 4, 8, 16, 32, 64, 128, 256});
+    prometheus::Gauge& redis_in_flight =
+        gauge_family(registry, "holdfast_redis_in_flight", "Requests Redis is being asked about.")
+            .Add({});
     labelled_counters webhook_attempts{
         counter_family(
             registry, "holdfast_webhook_attempts_total",
@@ -299,6 +321,36 @@ void metrics::events_streamed(std::size_t count)
 void metrics::event_streams_open(std::ptrdiff_t change)
 {
     families_->event_streams.Increment(static_cast<double>(change));
+}
+
+void metrics::fast_path_answered(std::string_view verdict, std::size_t count)
+{
+    families_->fast_path_verdicts.add(verdict, static_cast<double>(count));
+}
+
+void metrics::fast_path_suspended()
+{
+    families_->fast_path_suspensions.Increment();
+}
+
+void metrics::fast_path_corrected(std::string_view direction, units number)
+{
+    families_->fast_path_corrections.add(direction, static_cast<double>(number));
+}
+
+void metrics::redis_waited(std::chrono::nanoseconds time)
+{
+    families_->redis_wait.Observe(to_seconds(time));
+}
+
+void metrics::redis_batch(std::size_t requests)
+{
+    families_->redis_batch.Observe(static_cast<double>(requests));
+}
+
+void metrics::redis_in_flight(std::ptrdiff_t change)
+{
+    families_->redis_in_flight.Increment(static_cast<double>(change));
 }
 
 void metrics::webhook_attempted(std::string_view outcome)

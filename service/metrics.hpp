@@ -52,6 +52,13 @@ public:
     void webhook_attempted(std::string_view outcome); // delivered, failed, dead
     void webhooks_owned(std::size_t count);
 
+    void fast_path_answered(std::string_view verdict, std::size_t count);
+    void fast_path_suspended();
+    void fast_path_corrected(std::string_view direction, units); // more, fewer
+    void redis_waited(std::chrono::nanoseconds);                 // in the queue of the gate
+    void redis_batch(std::size_t requests);
+    void redis_in_flight(std::ptrdiff_t change);
+
     void strategy_conflicts(std::string_view strategy, std::size_t count);
     void transaction_retried(std::string_view reason);
     void commit_in_doubt();

@@ -16,11 +16,32 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace holdfast {
+
+// A request is noted in Redis before an item of its own, under this epoch of the item.
+struct fast_path_note {
+    holdfast::sku sku;
+    std::int64_t epoch = 0;
+};
+
+// Thrown for a request that has to be noted in Redis first, and is not, or under another epoch.
+// Nothing has happened.
+class not_noted : public std::runtime_error {
+public:
+    explicit not_noted(holdfast::sku s, std::int64_t e)
+        : std::runtime_error("a request on an item with a fast path is not noted there"),
+          sku(std::move(s)), epoch(e)
+    {}
+
+    holdfast::sku sku;
+    std::int64_t epoch; // the present one; -1: closed a moment ago
+};
 
 struct reserve_command {
     request_key key;
@@ -32,6 +53,8 @@ struct reserve_command {
     bool confirm_at_once = false;
     std::optional<uuid> supersedes;
     std::string metadata = "{}";
+    std::optional<uuid> id = {};            // of the reservation to be; a new one when absent
+    std::vector<fast_path_note> notes = {}; // by what Redis was told of it
 };
 
 enum class if_expired { refuse, reserve_again };

@@ -91,6 +91,8 @@ std::optional<std::vector<std::uint8_t>> parse_whsec(std::string_view text)
     if (!text.starts_with(whsec_prefix))
         return std::nullopt;
     text.remove_prefix(whsec_prefix.size());
+    if (text.empty())
+        return std::nullopt;
     std::vector<std::uint8_t> bytes(text.size());
     std::size_t size = 0;
     char const* end = nullptr;

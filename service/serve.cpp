@@ -171,6 +171,17 @@ lane_options lane_options_of(config const& settings, db::session_options const& 
             .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)};
 }
 
+fast_path::gate_options gate_options_of(config const& settings)
+{
+    std::chrono::milliseconds const longest(settings.redis_timeout_ms);
+    return {.where = redis::parse_target(settings.redis_url).value(),
+            .limits = {.connect = longest, .answer = longest},
+            .prefix = settings.redis_prefix,
+            .connections = static_cast<std::size_t>(settings.redis_connections),
+            .queue_length_max = static_cast<std::size_t>(settings.queue_length_max),
+            .queue_wait_max = std::chrono::milliseconds(settings.queue_wait_ms)};
+}
+
 } // namespace
 
 int serve(serve_options const& options)
@@ -190,10 +201,9 @@ int serve(serve_options const& options)
 
     strategy_registry const strategies(
         [&](std::string_view name, std::size_t n) { counted.strategy_conflicts(name, n); });
-    reservations const reserving(strategies,
-                                 {.default_strategy = settings.strategy,
-                                  .open_holds_per_customer = settings.open_holds_per_customer},
-                                 counted);
+    reservation_settings const rules{.default_strategy = settings.strategy,
+                                     .open_holds_per_customer = settings.open_holds_per_customer};
+    reservations const reserving(strategies, rules, counted);
     catalogue const items(settings.strategy, strategies.names());
     adjustments const adjusting(counted);
     imports const importing(counted);
@@ -207,6 +217,12 @@ int serve(serve_options const& options)
     worker_pool workers(pool_options_of(settings, base.session()), counted);
     lanes reserving_lanes(lane_options_of(settings, base.session()), reserving, workers, counted);
     authenticator keys;
+    fast_path::roster roster;
+    std::optional<fast_path::gate> gate;
+    if (!settings.redis_url.empty())
+        gate.emplace(gate_options_of(settings), counted);
+    fast_path::desk desk(reserving_lanes, workers, roster, gate, rules, counted);
+    fast_path::inspector inspector(workers, roster, gate);
     lookout const watch(base.session(), keys);
     auditor audits;
     event_feed const events({.is_held_told = settings.events_held == flag::on});
@@ -216,11 +232,11 @@ int serve(serve_options const& options)
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings,   counted,         workers,   reserving_lanes, keys,
-                  key_limits, customer_limits, reserving, items,           adjusting,
-                  importing,  audits,          watch,     events,          bell,
-                  hooks};
-    workers::background const working(settings, base.session(), events, bell, guard, counted);
+    http::app app{settings,  counted,    workers,         desk,      roster, inspector,
+                  keys,      key_limits, customer_limits, reserving, items,  adjusting,
+                  importing, audits,     watch,           events,    bell,   hooks};
+    workers::background const working(settings, base.session(), events, bell, guard, roster,
+                                      counted);
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();
@@ -234,6 +250,8 @@ int serve(serve_options const& options)
     end_at_once_on_next_signal();
     bool const is_clean = server.drain(std::chrono::seconds(settings.drain_seconds));
     reserving_lanes.stop();
+    if (gate)
+        gate->stop();
     workers.stop();
     log::info("service.stopped", {{"cut_connections", !is_clean}});
     return 0;

@@ -75,10 +75,10 @@ A key that is not in the table, a value of the wrong type or out of its bounds s
 a sentence for each. A variable that begins with `HOLDFAST_` and is none of these is only warned of,
 because container platforms set such variables themselves.
 
-The secrets are `database_url` and `admin_key`. No log and no report shows them. Each can also be
-read from a file, named by the same name with `_file` behind it: `HOLDFAST_ADMIN_KEY_FILE`,
-`--admin-key-file`, `admin_key_file`. A flag is visible to everybody who can list the machine's
-processes, so give a secret as a file or a variable.
+The secrets are `database_url`, `admin_key` and `redis_url`. No log and no report shows them. Each
+can also be read from a file, named by the same name with `_file` behind it:
+`HOLDFAST_ADMIN_KEY_FILE`, `--admin-key-file`, `admin_key_file`. A flag is visible to everybody who
+can list the machine's processes, so give a secret as a file or a variable.
 
 A settings file for a shop behind a load balancer:
 

@@ -80,6 +80,27 @@ std::optional<std::string> fault_of_redis_url(std::string_view value)
     return "a URL such as redis://127.0.0.1:6379, its password percent-encoded";
 }
 
+// Another key has to lie in the same slot of a cluster.
+std::optional<std::string> fault_of_stream(std::string_view value)
+{
+    auto const open = value.find('{');
+    auto const close = value.find('}', open == std::string_view::npos ? 0 : open);
+    bool const has_braces = value.find_first_of("{}") != std::string_view::npos;
+    bool const has_tag =
+        open != std::string_view::npos && close != std::string_view::npos && close > open + 1;
+    if (!has_control_characters(value) && value.size() <= 200 && has_braces == has_tag)
+        return std::nullopt;
+    return "one line of at most 200 bytes, its braces a hash tag such as {shop}";
+}
+
+std::optional<std::string> fault_of_prefix(std::string_view value)
+{
+    if (!value.empty() && value.size() <= 50 && is_printable_ascii(value) &&
+        value.find_first_of("{}") == std::string_view::npos)
+        return std::nullopt;
+    return "1 to 50 printable ASCII characters without spaces and braces";
+}
+
 constexpr auto service = setting_scope::service;
 constexpr auto database = setting_scope::database;
 
@@ -137,10 +158,17 @@ setting const all[] = {
     {"redis_url", secret{&config::redis_url, "URL", fault_of_redis_url}, service,
      "Redis to use, as `redis://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/DATABASE]`; of a "
      "cluster some nodes, the others are found. Empty means none."},
-    {"redis_stream", text{&config::redis_stream, "key", fault_of_line}, service,
+    {"redis_stream", text{&config::redis_stream, "key", fault_of_stream}, service,
      "Stream in Redis that every event is appended to; empty means none."},
     {"redis_stream_max", number{&config::redis_stream_max, 0, 1'000'000'000}, service,
      "Events the stream keeps, about; 0 means all."},
+    {"redis_prefix", text{&config::redis_prefix, "text", fault_of_prefix}, service,
+     "What the keys of the fast path begin with; shops that share a Redis need one each."},
+    {"redis_connections", number{&config::redis_connections, 1, 64}, service,
+     "Connections of the fast path to Redis, or to each node of a cluster; each asks what has "
+     "queued in one go."},
+    {"redis_timeout_ms", number{&config::redis_timeout_ms, 10, 10'000}, service,
+     "Longest wait for Redis, after which PostgreSQL serves an item alone for a while."},
 
     {"io_threads", number{&config::io_threads, 1, 64}, service,
      "Threads that read requests and write answers; one serves tens of thousands a second."},

@@ -9,8 +9,10 @@
 #include "service/config.hpp"
 #include "service/event_bell.hpp"
 #include "service/event_feed.hpp"
+#include "service/fast_path/desk.hpp"
+#include "service/fast_path/inspection.hpp"
+#include "service/fast_path/roster.hpp"
 #include "service/imports.hpp"
-#include "service/lanes.hpp"
 #include "service/lookout.hpp"
 #include "service/metrics.hpp"
 #include "service/rate_limiter.hpp"
@@ -26,7 +28,9 @@ struct app {
     config const& settings;
     holdfast::metrics& metrics;
     worker_pool& workers;
-    holdfast::lanes& lanes;
+    fast_path::desk& desk;
+    fast_path::roster& roster;
+    fast_path::inspector& inspector;
     authenticator& keys;
     rate_limiter& key_limits;
     rate_limiter& customer_limits;

@@ -29,6 +29,13 @@ pending_reply adjust_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
 pending_reply import_stock(request const&, app&);
 
+// fast_path.cpp
+pending_reply put_fast_path(request const&, app&);
+pending_reply show_fast_path(request const&, app&);
+pending_reply list_fast_paths(request const&, app&);
+pending_reply delete_fast_path(request const&, app&);
+pending_reply reconcile(request const&, app&);
+
 // events.cpp
 pending_reply list_events(request const&, app&);
 pending_reply stream_events(request const&, app&);

@@ -28,6 +28,12 @@ constexpr std::array table{
     route{"GET", "/v1/stock/{sku}/movements", list_movements, role::viewer},
     route{"POST", "/v1/imports", import_stock, role::admin, import_bytes_max, "text/csv"},
 
+    route{"GET", "/v1/fast-path", list_fast_paths, role::viewer},
+    route{"PUT", "/v1/fast-path/{sku}", put_fast_path, role::admin},
+    route{"GET", "/v1/fast-path/{sku}", show_fast_path, role::viewer},
+    route{"DELETE", "/v1/fast-path/{sku}", delete_fast_path, role::admin},
+    route{"POST", "/v1/reconciliations", reconcile, role::admin},
+
     route{"GET", "/v1/events", list_events, role::viewer},
     route{"GET", "/v1/events/stream", stream_events, role::viewer},
 

@@ -7,8 +7,10 @@
 #include "service/audit.hpp"
 #include "service/catalogue.hpp"
 #include "service/event_feed.hpp"
+#include "service/fast_path/inspection.hpp"
 #include "service/http/message.hpp"
 #include "service/imports.hpp"
+#include "service/json_writer.hpp"
 #include "service/reservations.hpp"
 #include "service/webhooks.hpp"
 #include "stock/result.hpp"
@@ -89,11 +91,26 @@ struct webhook_replay {
 [[nodiscard]] result<webhook_replay> parse_webhook_replay(request const&);
 [[nodiscard]] result<delivery_filter> parse_delivery_filter(request const&);
 
+struct fast_path_request {
+    holdfast::sku sku;
+    int buckets = 1;
+};
+[[nodiscard]] result<fast_path_request> parse_fast_path(request const&);
+
+// Whether to repair what is found.
+[[nodiscard]] result<bool> parse_reconciliation(request const&);
+
 // For what takes no parameters at all.
 [[nodiscard]] result<void> parse_nothing(request const&);
 
 [[nodiscard]] std::string to_json(reservation const&);
 [[nodiscard]] std::string to_json(item const&);
+
+// With what stands before it, if anything does.
+[[nodiscard]] std::string to_json(item const&, std::optional<fast_path::standing> const&);
+[[nodiscard]] std::string to_json(fast_path::standing const&);
+[[nodiscard]] std::string to_json(std::span<fast_path::standing const>);
+[[nodiscard]] std::string to_json(fast_path::inspection const&);
 [[nodiscard]] std::string to_json(adjustment const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);
@@ -101,6 +118,9 @@ struct webhook_replay {
 [[nodiscard]] std::string to_json(event_page const&);
 [[nodiscard]] std::string to_json(webhook const&);
 [[nodiscard]] std::string to_json(webhook_delivery const&);
+
+// The member of an item that says what stands before it.
+void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 
 // Events as a stream of them has them (HTML Living Standard, 9.2.5 Server-sent events).
 [[nodiscard]] std::string to_stream(std::span<event const>);

@@ -76,7 +76,7 @@ void write(json_writer& out, level_at const& l)
     out.end_object();
 }
 
-void write(json_writer& out, item const& i)
+void write_members(json_writer& out, item const& i)
 {
     stock_level total;
     units available = 0;
@@ -85,7 +85,6 @@ void write(json_writer& out, item const& i)
         total.reserved = add_up(total.reserved, level.reserved);
         available = add_up(available, sellable(level));
     }
-    out.begin_object();
     out.member("sku", i.sku);
     out.member("name", i.settings.name);
     out.member("on_sale", i.settings.on_sale);
@@ -102,6 +101,12 @@ void write(json_writer& out, item const& i)
     out.member("max_per_customer", i.settings.max_per_customer);
     out.member("low_stock_at", i.settings.low_stock_at);
     out.member("strategy", i.settings.strategy);
+}
+
+void write(json_writer& out, item const& i)
+{
+    out.begin_object();
+    write_members(out, i);
     out.end_object();
 }
 
@@ -182,6 +187,16 @@ std::string to_json(item const& i)
 {
     json_writer out;
     write(out, i);
+    return out.take();
+}
+
+std::string to_json(item const& i, std::optional<fast_path::standing> const& before)
+{
+    json_writer out;
+    out.begin_object();
+    write_members(out, i);
+    write_fast_path(out, before);
+    out.end_object();
     return out.take();
 }
 

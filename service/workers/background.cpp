@@ -18,6 +18,7 @@ using std::chrono::days;
 using std::chrono::milliseconds;
 
 constexpr auto janitor_interval = std::chrono::minutes(1);
+constexpr auto reconciling_interval = milliseconds(100);
 
 courier_options courier_options_of(config const& settings)
 {
@@ -31,7 +32,7 @@ courier_options courier_options_of(config const& settings)
 
 background::background(config const& settings, db::session_options const& session,
                        event_feed const& feed, event_bell& bell, address_guard const& guard,
-                       metrics& m)
+                       fast_path::roster& roster, metrics& m)
     : session_(session), metrics_(m), courier_(courier_options_of(settings), feed, bell, guard, m)
 {
     if (settings.sweep_interval_ms > 0)
@@ -43,18 +44,35 @@ background::background(config const& settings, db::session_options const& sessio
           janitor({.keep_events = days(settings.events_keep_days),
                    .keep_idempotency_keys = days(settings.idempotency_keep_days),
                    .keep_deliveries = days(settings.webhook_keep_days)}));
-    if (!settings.redis_url.empty() && !settings.redis_stream.empty()) {
-        stream_.emplace(
-            redis::parse_target(settings.redis_url).value(),
-            stream_options{.name = settings.redis_stream, .length_max = settings.redis_stream_max},
-            feed, bell, m);
-        start({.name = "stream_writer", .pause = milliseconds(settings.publish_interval_ms)},
-              [this](db::link& link) { return stream_->step(link); });
-    }
+    if (!settings.redis_url.empty())
+        start_with_redis(settings, feed, bell, roster);
     start({.name = "courier",
            .pause = milliseconds(0),
            .at_end = [this](db::link& link) { courier_.finish(link); }},
           [this](db::link& link) { return courier_.step(link); });
+}
+
+void background::start_with_redis(config const& settings, event_feed const& feed,
+                                  event_bell const& bell, fast_path::roster& roster)
+{
+    auto const where = redis::parse_target(settings.redis_url).value();
+    if (!settings.redis_stream.empty()) {
+        stream_.emplace(
+            where,
+            stream_options{.name = settings.redis_stream, .length_max = settings.redis_stream_max},
+            feed, bell, metrics_);
+        start({.name = "stream_writer", .pause = milliseconds(settings.publish_interval_ms)},
+              [this](db::link& link) { return stream_->step(link); });
+    }
+    reconciler_.emplace(
+        reconciler_options{.where = where,
+                           .prefix = settings.redis_prefix,
+                           .limits = {.connect = milliseconds(settings.redis_timeout_ms),
+                                      .answer = milliseconds(settings.redis_timeout_ms)},
+                           .keep_keys = days(settings.idempotency_keep_days)},
+        roster, metrics_);
+    start({.name = "reconciler", .pause = reconciling_interval},
+          [this](db::link& link) { return reconciler_->step(link); });
 }
 
 void background::start(periodic_options options, periodic::step step)

@@ -8,6 +8,7 @@
 #include "service/event_feed.hpp"
 #include "service/workers/courier.hpp"
 #include "service/workers/periodic.hpp"
+#include "service/workers/reconciler.hpp"
 #include "service/workers/stream_writer.hpp"
 
 #include <memory>
@@ -20,15 +21,17 @@ class background {
 public:
     // What is given here must outlive the workers.
     background(config const&, db::session_options const&, event_feed const&, event_bell&,
-               address_guard const&, metrics&);
+               address_guard const&, fast_path::roster&, metrics&);
 
 private:
     void start(periodic_options, periodic::step);
+    void start_with_redis(config const&, event_feed const&, event_bell const&, fast_path::roster&);
 
     db::session_options session_;
     metrics& metrics_;
     courier courier_;
     std::optional<stream_writer> stream_;
+    std::optional<reconciler> reconciler_;
     std::vector<std::unique_ptr<periodic>> running_; // last: they end before what they use does
 };
 

@@ -207,12 +207,13 @@ struct courier::impl {
         });
     }
 
-    // What people may change meanwhile, the places included: a replay sets them back.
+    // What people may change meanwhile, the places included: a replay sets them back. So may
+    // another process, after our session was lost.
     static void update(db::link& link, served& of, store::webhook hook)
     {
         of.is_ending = false;
         of.may_have_more = true; // such as one that is to be sent again
-        bool const is_changed = of.hook.revision != hook.revision;
+        bool const is_changed = of.hook.revision != hook.revision || of.hook.place != hook.place;
         of.hook = std::move(hook);
         if (!is_changed)
             return;
@@ -292,7 +293,7 @@ struct courier::impl {
                     letters.push_back(letter_of(e));
             bool const is_over = page->next >= of.place;
             if (!write(link, of, of.place, letters, {{sku, page->next}},
-                       is_over ? std::optional(sku) : std::nullopt))
+                       is_over ? std::optional(over{sku}) : std::nullopt))
                 return;
             if (is_over)
                 of.backlogs.erase(sku);
@@ -301,12 +302,17 @@ struct courier::impl {
         }
     }
 
+    // The backlog of a SKU that is over, or of every SKU.
+    struct over {
+        std::optional<std::string> sku = {};
+    };
+
     // Moves the webhook to `place` and writes the rest down, all of it, or nothing when the webhook
     // is not as it was seen.
     bool write(db::link& link, served& of, event_place const& place,
                std::vector<store::letter> const& letters,
                std::map<std::string, event_place> const& backlogs,
-               std::optional<std::string> const& caught_up = std::nullopt)
+               std::optional<over> const& backlog = std::nullopt)
     {
         std::vector<store::backlog> kept;
         for (auto const& [sku, from] : backlogs)
@@ -317,8 +323,8 @@ struct courier::impl {
                 return false;
             if (!letters.empty())
                 store::enqueue(tx, of.hook.id, letters, options.schedule.front());
-            if (caught_up)
-                store::drop_backlog(tx, of.hook.id, caught_up);
+            if (backlog)
+                store::drop_backlog(tx, of.hook.id, backlog->sku);
             else if (!kept.empty())
                 store::keep_backlog(tx, of.hook.id, kept);
             return true;
@@ -339,13 +345,8 @@ struct courier::impl {
     void begin_anew(db::link& link, served& of, refusal const& why)
     {
         log::warning("webhook.fell_behind", {{"webhook", of.hook.id.str()}, {"fault", why.detail}});
-        if (!write(link, of, event_place(), {}, {}))
-            return;
-        db::transact(link, [&](db::transaction& tx) {
-            store::drop_backlog(tx, of.hook.id, std::nullopt);
-            return 0;
-        });
-        of.backlogs.clear();
+        if (write(link, of, event_place(), {}, {}, over{}))
+            of.backlogs.clear();
     }
 
     void load(db::link& link)
@@ -497,6 +498,7 @@ progress courier::step(db::link& link)
     auto& me = *impl_;
     me.notice_lost_session(link);
     me.write_outcomes(link);
+    me.notice_lost_session(link);
     me.look(link);
     me.leave_ended(link);
     me.load(link);

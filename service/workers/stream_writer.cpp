@@ -19,11 +19,13 @@ constexpr std::size_t page_max = 500;
 // A writer whose place does not move for so long is gone.
 constexpr auto patience = std::chrono::seconds(1);
 
-// A key in the slot of another one.
+// How often a stream is looked at that has been told everything.
+constexpr auto idle_look = std::chrono::seconds(2);
+
+// A key in the slot of another one, whose braces, if it has any, are a hash tag.
 std::string key_beside(std::string const& key, std::string_view what)
 {
-    auto const open = key.find('{');
-    bool const has_tag = open != std::string::npos && key.find('}', open) > open + 1;
+    bool const has_tag = key.find('{') != std::string::npos;
     return (has_tag ? key : "{" + key + "}") + ":" + std::string(what);
 }
 
@@ -46,22 +48,27 @@ progress stream_writer::step(db::link& link)
 {
     if (is_someone_else_at_it())
         return progress::done_for_now;
-    if (!place_)
-        place_ = read_place();
-    else if (read_up_to_ && bell_.last_position() < read_up_to_->position)
+    bool const has_news = !read_up_to_ || bell_.last_position() >= read_up_to_->position;
+    if (place_ && !has_news && clock::now() < look_again_)
         return progress::done_for_now;
-    auto const after = parse_event_place(*place_).value_or(event_place{});
-    auto page = feed_.page(link, after, {}, page_max);
-    if (!page) { // what stood there is forgotten
-        log::warning("stream.events_forgotten", {{"stream", options_.name}, {"place", *place_}});
-        page = feed_.page(link, {}, {}, page_max);
+    if (!place_ || !has_news) {
+        look_again_ = clock::now() + idle_look;
+        if (!go_to(read_place()))
+            return progress::done_for_now;
     }
-    if (page->next != after && !append(*page)) {
+    auto page = feed_.page(link, next_, {}, page_max);
+    bool const is_forgotten = !page;
+    if (is_forgotten)
+        page = feed_.page(link, {}, {}, page_max);
+    if (!page->events.empty() && !append(*page)) {
         place_.reset();
         stand_by_ = clock::now() + patience;
         return progress::done_for_now;
     }
-    read_up_to_ = page->is_at_end ? std::optional(page->next) : std::nullopt;
+    if (is_forgotten)
+        log::warning("stream.events_forgotten", {{"stream", options_.name}});
+    next_ = page->next;
+    read_up_to_ = page->is_at_end ? std::optional(next_) : std::nullopt;
     return page->is_at_end ? progress::done_for_now : progress::more_to_do;
 }
 
@@ -72,9 +79,7 @@ bool stream_writer::is_someone_else_at_it()
         return false;
     if (clock::now() < *stand_by_)
         return true;
-    auto const now_at = read_place();
-    auto const was_at = std::exchange(place_, now_at);
-    if (was_at == now_at) {
+    if (!go_to(read_place())) {
         stand_by_.reset();
         return false;
     }
@@ -82,10 +87,26 @@ bool stream_writer::is_someone_else_at_it()
     return true;
 }
 
+// Of a stream that is not there: none.
 std::string stream_writer::read_place()
 {
-    auto const got = redis_.run({place_key_, {"GET", place_key_}});
-    return got.is_nil() ? std::string() : got.text();
+    std::array<redis::request, 2> const asked{
+        redis::request{options_.name, {"EXISTS", options_.name}},
+        redis::request{place_key_, {"GET", place_key_}}};
+    auto const got = redis_.run(asked);
+    bool const is_there = got[0].number() == 1;
+    return is_there && !got[1].is_nil() ? got[1].text() : std::string();
+}
+
+// Goes on from there. False when we were there already.
+bool stream_writer::go_to(std::string place)
+{
+    if (place_ == place)
+        return false;
+    next_ = parse_event_place(place).value_or(event_place());
+    place_ = std::move(place);
+    read_up_to_.reset();
+    return true;
 }
 
 // False when the stream is not where we thought it is.

@@ -33,6 +33,7 @@ private:
     using clock = std::chrono::steady_clock;
 
     [[nodiscard]] std::string read_place();
+    bool go_to(std::string place);
     [[nodiscard]] bool is_someone_else_at_it();
     [[nodiscard]] bool append(event_page const&);
 
@@ -43,8 +44,10 @@ private:
     metrics& metrics_;
     std::string place_key_;
     std::optional<std::string> place_;          // as last known; nothing: has to be read
+    event_place next_;                          // where to read on, perhaps behind the place
     std::optional<event_place> read_up_to_;     // the feed held nothing behind it
     std::optional<clock::time_point> stand_by_; // somebody else writes: look again then
+    clock::time_point look_again_{};            // at a stream that has been told everything
 };
 
 } // namespace holdfast::workers

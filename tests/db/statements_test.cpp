@@ -5,15 +5,19 @@
 #include "db/transact.hpp"
 #include "service/api_keys.hpp"
 #include "service/config.hpp"
+#include "service/fast_path/admission.hpp"
+#include "service/fast_path/roster.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
 #include "service/webhooks.hpp"
 #include "service/workers/courier.hpp"
 #include "service/workers/janitor.hpp"
 #include "service/workers/publisher.hpp"
+#include "service/workers/reconciler.hpp"
 #include "service/workers/sweeper.hpp"
 #include "sql/all.hpp"
 #include "tests/support/receiver.hpp"
+#include "tests/support/redis_server.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/tcp_gate.hpp"
 #include "tests/support/workbench.hpp"
@@ -251,6 +255,35 @@ void tell_others(workbench& bench)
     CHECK(workers::janitor({})(bench.link) == workers::progress::more_to_do);
 }
 
+// What it takes to have Redis stand before an item.
+void put_redis_before(workbench& bench)
+{
+    redis_server const server;
+    redis::client client(server.target());
+    fast_path::roster roster;
+    workers::reconciler keeping({.where = server.target(), .calm_after = std::chrono::seconds(0)},
+                                roster, bench.counters);
+    auto const at = bench.item(5);
+    bench.sql.run("UPDATE item SET max_per_customer = 3 WHERE sku = $1", {at.sku.str()});
+    CHECK(word_of(roster.switch_on(bench.link, at.sku, 2)) == "ok");
+
+    // A request that is never settled, once the item is live.
+    reserve_command cmd{.key = new_key(), .actor = "x", .lines = {{at, 1}}, .customer = "c"};
+    CHECK(eventually(std::chrono::seconds(20), [&] {
+        (void)keeping.step(bench.link);
+        fast_path::admission entry(cmd, *roster.now());
+        auto* const one = &entry;
+        fast_path::admit(client, "holdfast", std::span(&one, 1), {});
+        return entry.concerns_redis() &&
+               entry.parts().front()->verdict == fast_path::verdict::taken;
+    }));
+    (void)keeping.step(bench.link);
+    auto const item = roster.now()->at(at.sku.str());
+    roster.close(bench.link, item);
+    roster.suspend(bench.link, item);
+    CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
+}
+
 // What the server's keeper does.
 void keep(migrated_database const& place, workbench& bench)
 {
@@ -324,6 +357,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
     keep(place, bench);
     be_overtaken(place, bench);
     tell_others(bench);
+    put_redis_before(bench);
 
     std::string unused;
     for (auto const& statement : sql::all)

@@ -5,6 +5,7 @@
 #include "stock/errc.hpp"
 #include "tests/http/answers.hpp"
 #include "tests/support/database.hpp"
+#include "tests/support/redis_server.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
 
@@ -307,6 +308,26 @@ void call_at_the_door(checked_calls& call)
         call(path, {.target = path});
 }
 
+void call_fast_path(checked_calls& call, std::string const& sku)
+{
+    std::string const all = "/v1/fast-path";
+    auto const one = all + "/{sku}";
+    auto const target = all + '/' + sku;
+    call(one, {.method = "PUT", .target = target, .body = R"({"mode":"durable","buckets":2})"});
+    call(one, {.method = "PUT", .target = target, .body = R"({"buckets":0})"});
+    call(one, {.method = "PUT", .target = all + "/NEVER", .body = "{}"});
+    call(one, {.target = target});
+    call(one, {.target = all + "/NEVER"});
+    call(all, {.target = all});
+    call("/v1/stock/{sku}", {.target = "/v1/stock/" + sku});
+    call("/v1/reconciliations",
+         {.method = "POST", .target = "/v1/reconciliations", .body = R"({"repair":true})"});
+    call("/v1/reconciliations",
+         {.method = "POST", .target = "/v1/reconciliations", .body = R"({"repair":1})"});
+    call(one, {.method = "DELETE", .target = target});
+    call(one, {.method = "DELETE", .target = target});
+}
+
 } // namespace
 
 TEST_CASE("every route is described, and nothing is described that is no route")
@@ -403,7 +424,9 @@ TEST_CASE("every reference of the document leads somewhere, and every schema is 
 TEST_CASE("what the service answers is what is described, member by member")
 {
     database const db;
-    service_process const service({.database_url = db.connection_string()});
+    redis_server const redis;
+    service_process const service({.database_url = db.connection_string(),
+                                   .environment = {{"HOLDFAST_REDIS_URL", redis.url()}}});
     shop front(service);
     schema_reader const reader(document_of(front));
     checked_calls call(front, reader);
@@ -411,6 +434,7 @@ TEST_CASE("what the service answers is what is described, member by member")
     auto const sku = call_reservations(call);
     call_stock(call, sku);
     call_events(call);
+    call_fast_path(call, sku);
     call_at_the_door(call);
 
     // Nothing that can succeed was left out.

@@ -45,11 +45,12 @@ std::vector<std::string> some_keys()
     return keys;
 }
 
+// One event. The stream has to have no place yet.
 redis::reply publish(redis::client& client, std::string const& place)
 {
     std::array<std::string, 2> const keys{"s", "{s}:place"};
-    return client.run(
-        {"s", redis::call("publish", keys, std::array{std::string(), place, std::string("0")})});
+    std::array<std::string, 7> const arguments{"", place, "0", "id", "type", "sku", "{}"};
+    return client.run({"s", redis::call("publish", keys, arguments)});
 }
 
 } // namespace

@@ -180,7 +180,7 @@ redis_server& redis_cluster::master_of(std::string const& key)
 {
     for (auto const& node : nodes_) {
         try {
-            static_cast<void>(node->ask({"GET", key}));
+            static_cast<void>(node->ask({"EXISTS", key}));
             return *node;
         } catch (redis::error const&) {
             continue; // MOVED: it is another one's

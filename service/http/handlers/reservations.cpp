@@ -61,8 +61,7 @@ reply too_soon(rate_limiter::decision const& turn, request const& req)
 // POST /v1/reservations
 pending_reply create_reservation(request const& req, app& service)
 {
-    auto const command =
-        parse_reserve(req, std::chrono::seconds(service.settings.hold_ttl_seconds));
+    auto command = parse_reserve(req, std::chrono::seconds(service.settings.hold_ttl_seconds));
     if (!command)
         co_return problem(command.error(), req);
 
@@ -70,7 +69,7 @@ pending_reply create_reservation(request const& req, app& service)
     if (!turn.is_allowed)
         co_return too_soon(turn, req);
 
-    auto const answer = co_await service.lanes.run(*command);
+    auto const answer = co_await service.desk.run(*command);
 
     co_return created(answer, req);
 }
@@ -109,7 +108,7 @@ pending_reply confirm_reservation(request const& req, app& service)
         co_return problem(command.error(), req);
 
     settle_command const confirm(*command);
-    auto const answer = co_await service.lanes.run(confirm);
+    auto const answer = co_await service.desk.run(confirm);
 
     co_return shown(answer, req);
 }
@@ -122,7 +121,7 @@ pending_reply release_reservation(request const& req, app& service)
         co_return problem(command.error(), req);
 
     settle_command const release(*command);
-    auto const answer = co_await service.lanes.run(release);
+    auto const answer = co_await service.desk.run(release);
 
     co_return shown(answer, req);
 }
@@ -135,7 +134,7 @@ pending_reply extend_reservation(request const& req, app& service)
         co_return problem(command.error(), req);
 
     settle_command const extend(*command);
-    auto const answer = co_await service.lanes.run(extend);
+    auto const answer = co_await service.desk.run(extend);
 
     co_return shown(answer, req);
 }

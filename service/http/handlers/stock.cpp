@@ -67,7 +67,14 @@ pending_reply show_item(request const& req, app& service)
     if (!answer)
         co_return problem(answer.error(), req);
 
-    co_return reply{.body = to_json(*answer)};
+    std::optional<fast_path::standing> before;
+    if (service.roster.now()->contains(name->str())) {
+        std::optional const only(*name);
+        auto const standing = co_await service.inspector.show(only);
+        if (!standing.empty())
+            before = standing.front();
+    }
+    co_return reply{.body = to_json(*answer, before)};
 }
 
 // POST /v1/stock/{sku}/adjustments

@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Begins a new epoch of one SKU, with nothing known of it: requests are noted, and PostgreSQL
+-- decides on all of them.
+--
+-- KEYS  1 state, 2 pending, 3 noted, 4 customers
+-- ARGV  1 epoch, 2 the SKU
+-- Returns 1, or 0 when a later epoch is there: then nothing happens.
+local known = redis.call('HGET', KEYS[1], 'epoch')
+if known and tonumber(known) > tonumber(ARGV[1]) then
+    return 0
+end
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+redis.call('SADD', KEYS[3], '') -- whoever misses it knows that notes were lost
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'sku', ARGV[2], 'until', 0, 'on_sale', 0,
+    'opens', 0, 'closes', 0, 'limit', 0, 'reliefs', 0,
+    'server', string.match(redis.call('INFO', 'server'), 'run_id:(%w+)'))
+return 1

@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Tells what became of requests that went on to PostgreSQL. What was taken under an id is settled
+-- once, however often it is told.
+--
+-- KEYS  1 state, 2 pending, 3 noted, 4 customers
+-- ARGV  1 epoch, then of each request its reservation id and what became of it:
+--         kept                      PostgreSQL has it
+--         back                      nothing: the units are free again
+--         limit                     the same, and the customer has as many as one may
+--         short N (location, available)…  the same, but these levels had only so many
+--         sold N (location, quantity)…    PostgreSQL has it, and it was not taken here
+--         freed CUSTOMER N (location, quantity)…  units came back to PostgreSQL
+-- Returns the number of requests that were pending, or -1 when the SKU is not loaded under this
+-- epoch.
+local state = redis.call('HMGET', KEYS[1], 'epoch', 'limit', 'reliefs')
+if state[1] ~= ARGV[1] then
+    return -1
+end
+local limit = tonumber(state[2])
+local reliefs = state[3]
+local changes = {} -- by field of the state
+local settled = 0
+
+local function change(field, by)
+    changes[field] = (changes[field] or 0) + by
+end
+
+local function change_customer(name, has, wants)
+    local found = redis.call('HGET', KEYS[4], name)
+    if found then
+        local had, wanted = string.match(found, '^(%d+) (%d+)$')
+        has = has + tonumber(had)
+        wants = wants + tonumber(wanted)
+    end
+    if has <= 0 and wants <= 0 then
+        redis.call('HDEL', KEYS[4], name)
+    else
+        redis.call('HSET', KEYS[4], name,
+            string.format('%.0f %.0f', math.max(0, has), math.max(0, wants)))
+    end
+end
+
+local function pairs_at(at)
+    local count, list = tonumber(ARGV[at]), {}
+    for i = 1, count do
+        list[i] = {location = ARGV[at + 2 * i - 1], number = tonumber(ARGV[at + 2 * i])}
+    end
+    return list, at + 1 + 2 * count
+end
+
+local function available_at(location)
+    return tonumber(redis.call('HGET', KEYS[1], 'a:' .. location) or 0)
+        + (changes['a:' .. location] or 0)
+end
+
+-- Takes a request out of those pending.
+local function close(id, outcome, short)
+    local entry = redis.call('HGET', KEYS[2], id)
+    if not entry then
+        return
+    end
+    settled = settled + 1
+    redis.call('HDEL', KEYS[2], id)
+    local told, count, rest = string.match(entry, '^%d+ (%d+) (%d+) (.*)$')
+    local total = 0
+    for _ = 1, tonumber(count) do
+        local location, quantity, others = string.match(rest, '^(%S+) (%d+) (.*)$')
+        rest = others
+        quantity = tonumber(quantity)
+        total = total + quantity
+        change('h:' .. location, -quantity)
+        if outcome ~= 'kept' then
+            change('a:' .. location, quantity)
+        end
+    end
+    for _, one in ipairs(short) do
+        local over = available_at(one.location) - one.number
+        if over > 0 then
+            change('a:' .. one.location, -over)
+        end
+    end
+    if limit > 0 and rest ~= '' then
+        change_customer(rest, outcome == 'kept' and total or 0, -total)
+        if outcome == 'limit' and told == reliefs then
+            redis.call('HSET', KEYS[4], rest, string.format('%.0f 0', limit))
+        end
+    end
+end
+
+local at = 2
+while at <= #ARGV do
+    local id, outcome = ARGV[at], ARGV[at + 1]
+    at = at + 2
+    local list = {}
+    if outcome == 'freed' then
+        redis.call('HDEL', KEYS[4], ARGV[at])
+        reliefs = tostring(redis.call('HINCRBY', KEYS[1], 'reliefs', 1))
+        list, at = pairs_at(at + 1)
+        for _, one in ipairs(list) do
+            change('a:' .. one.location, one.number)
+        end
+    elseif outcome == 'sold' then
+        list, at = pairs_at(at)
+        for _, one in ipairs(list) do
+            change('a:' .. one.location, -one.number)
+        end
+    else
+        if outcome == 'short' then
+            list, at = pairs_at(at)
+        end
+        close(id, outcome, list)
+    end
+end
+for field, by in pairs(changes) do
+    redis.call('HINCRBY', KEYS[1], field, string.format('%.0f', by))
+end
+return settled

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Redis makes of a request before PostgreSQL is asked: refused, or it may go on, with some of
+// the units taken for it. Multi-SKU requests are taken SKU by SKU and undone when one refuses.
+#pragma once
+
+#include "redis/client.hpp"
+#include "service/fast_path/calls.hpp"
+#include "service/reservations.hpp"
+#include "stock/result.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::fast_path {
+
+// An item that Redis stands before.
+struct item {
+    holdfast::sku sku;
+    int buckets = 1;
+    std::int64_t epoch = 0; // 0: not at the moment
+
+    bool operator==(item const&) const = default;
+};
+
+using items = std::map<std::string, item, std::less<>>; // by SKU
+
+// The lines of a request for one item.
+struct part {
+    item of;
+    std::vector<line_request> lines;
+    application wanted;
+    int home = 0;
+    int tried = 0;               // buckets
+    std::vector<stand> stands;   // of its lines, over the buckets tried
+    bool is_lost = false;        // Redis did not answer, or knows no such epoch
+    bool is_to_be_noted = false; // at home, after it was served elsewhere
+    std::optional<fast_path::verdict> verdict = {};
+    int bucket = 0; // where it was taken
+};
+
+class admission {
+public:
+    // Of the lines for items in the list; the command and the list outlive this. When others are
+    // among the lines, Redis only notes the request.
+    admission(reserve_command const&, items const&);
+    admission(admission&&) = default;
+    admission& operator=(admission&&) = default;
+
+    [[nodiscard]] bool concerns_redis() const noexcept { return !parts_.empty(); }
+
+    // Why the request is refused, if it is.
+    [[nodiscard]] std::optional<refusal> refused() const;
+
+    // An item that Redis could not be asked about.
+    [[nodiscard]] std::optional<item> lost() const;
+
+    // What PostgreSQL has to be told of it.
+    [[nodiscard]] uuid const& id() const noexcept { return id_; }
+    [[nodiscard]] std::vector<fast_path_note> notes() const;
+
+    [[nodiscard]] std::vector<std::unique_ptr<part>>& parts() noexcept { return parts_; }
+    [[nodiscard]] std::vector<std::unique_ptr<part>> const& parts() const noexcept
+    {
+        return parts_;
+    }
+
+private:
+    uuid id_;
+    std::vector<std::unique_ptr<part>> parts_; // what they refer to in themselves stays in place
+};
+
+// What is to be told of a part, once it is known.
+struct telling {
+    item of;
+    int bucket = 0;
+    settlement what;
+};
+
+// What came of a request that went on, for Redis. `answer` is empty when nothing did.
+[[nodiscard]] std::vector<telling> tellings_of(admission const&,
+                                               result<outcome<reservation>> const* answer);
+
+// Asks Redis about all of them, those of one bucket in one call, and tells it what is known by now.
+// Requests that end refused or lost have nothing taken afterwards. A redis::error of one call only
+// makes its requests lost.
+void admit(redis::client&, std::string_view prefix, std::span<admission* const>,
+           std::span<telling const>);
+
+} // namespace holdfast::fast_path

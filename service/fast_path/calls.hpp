@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scripts of the fast path, with their values typed. What they mean stands in
+// redis/scripts/*.lua.
+#pragma once
+
+#include "redis/client.hpp"
+#include "service/fast_path/bucket.hpp"
+#include "stock/clock.hpp"
+#include "stock/quantity.hpp"
+#include "stock/reservation.hpp"
+#include "stock/uuid.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast::fast_path {
+
+// Of a line in one bucket.
+struct stand {
+    units available = 0;
+    units held = 0; // by requests under way, which may still give it back
+};
+
+// In the order of take.lua.
+enum class verdict { taken = 1, ask, short_of_units, customer_limit, closed };
+
+enum class wish { take, note };
+
+// A request for units of one SKU.
+struct application {
+    std::string id; // of the reservation to be
+    std::string note;
+    std::optional<std::string> customer;
+    wish what = wish::take;
+    std::span<line_request const> lines; // of that SKU; outlives the call
+};
+
+struct decision {
+    fast_path::verdict verdict = verdict::ask;
+    std::vector<stand> lines;
+};
+
+[[nodiscard]] redis::request take(bucket const&, std::int64_t epoch,
+                                  std::span<application const* const>);
+
+// In their order; empty when the SKU is not loaded under the epoch. Throws redis::error.
+[[nodiscard]] std::vector<decision> read_decisions(redis::reply const&,
+                                                   std::span<application const* const>);
+
+enum class fate { kept, back, limit, short_of_units, sold, freed };
+
+// What became of a request.
+struct settlement {
+    std::string id;
+    fast_path::fate fate = fate::back;
+    std::string customer = {};                             // of freed
+    std::vector<std::pair<std::string, units>> lines = {}; // by location, where the fate has some
+};
+
+[[nodiscard]] redis::request settle(bucket const&, std::int64_t epoch, std::span<settlement const>);
+
+// Time by Redis' clock since 1970.
+using redis_time = std::chrono::milliseconds;
+
+struct pending_request {
+    uuid id;
+    redis_time since{};
+    std::map<std::string, units> lines; // by location
+};
+
+struct sight {
+    std::int64_t epoch = 0;
+    redis_time now{};
+    redis_time until{};         // Redis may answer till then
+    bool is_same_server = true; // it has not been restarted or replaced since the SKU was loaded
+    std::map<std::string, stand> levels; // by location
+    std::int64_t pending_count = 0;
+    std::vector<pending_request> pending; // all of them, or none when there are too many
+
+    [[nodiscard]] bool is_whole() const noexcept
+    {
+        return static_cast<std::size_t>(pending_count) == pending.size();
+    }
+};
+
+[[nodiscard]] redis::request look(bucket const&, std::size_t pending_max);
+
+// Nothing when the SKU is not loaded. Throws redis::error.
+[[nodiscard]] std::optional<sight> read_sight(redis::reply const&);
+
+[[nodiscard]] redis::request load(bucket const&, std::int64_t epoch, std::string const& sku);
+[[nodiscard]] redis::request note(bucket const&, std::int64_t epoch,
+                                  std::span<std::string const> notes);
+
+struct grant {
+    redis_time until{};
+    bool on_sale = true;
+    redis_time opens{};
+    redis_time closes{};
+    units limit = 0;                                    // 0: none
+    std::vector<std::pair<std::string, units>> changes; // by location
+    std::vector<std::string> relieved;                  // customers
+};
+
+[[nodiscard]] redis::request give(bucket const&, std::int64_t epoch, grant const&);
+
+} // namespace holdfast::fast_path

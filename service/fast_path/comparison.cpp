@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fast_path/comparison.hpp"
+
+#include <algorithm>
+
+namespace holdfast::fast_path {
+
+namespace {
+
+// Longer than it takes to tell Redis of a commit, and than any request is worked on.
+constexpr auto untold = std::chrono::seconds(1);
+constexpr auto abandoned = std::chrono::seconds(30);
+
+units available_at(facts const& known, std::string const& location)
+{
+    auto const found = known.find(location);
+    return found == known.end() ? 0 : found->second.available;
+}
+
+units available_in(sight const& bucket, std::string const& location)
+{
+    auto const found = bucket.levels.find(location);
+    return found == bucket.levels.end() ? 0 : found->second.available;
+}
+
+// Whether buckets are so unlike that a request may have to try several.
+bool is_uneven(std::vector<sight> const& buckets, std::string const& location, units total)
+{
+    auto const share = total / static_cast<units>(buckets.size());
+    return share > 0 && std::ranges::any_of(buckets, [&](sight const& each) {
+               return available_in(each, location) <= share / 4;
+           });
+}
+
+} // namespace
+
+std::map<std::string, facts> by_sku(std::vector<db::fast_path::fact> const& all)
+{
+    std::map<std::string, facts> grouped;
+    for (auto const& each : all)
+        grouped[each.sku].emplace(each.location, each);
+    return grouped;
+}
+
+std::map<std::string, units> handed_to_redis(std::vector<sight> const& buckets,
+                                             std::set<uuid> const& made)
+{
+    std::map<std::string, units> sums;
+    for (auto const& bucket : buckets) {
+        for (auto const& [location, level] : bucket.levels)
+            sums[location] += level.available;
+        for (auto const& request : bucket.pending)
+            if (!made.contains(request.id))
+                for (auto const& [location, quantity] : request.lines)
+                    sums[location] += quantity;
+    }
+    return sums;
+}
+
+std::vector<difference> differences(facts const& before, facts const& after,
+                                    std::map<std::string, units> const& found)
+{
+    std::set<std::string> locations;
+    for (auto const& [location, unused] : after)
+        locations.insert(location);
+    for (auto const& [location, unused] : found)
+        locations.insert(location);
+    std::vector<difference> wrong;
+    for (auto const& location : locations) {
+        auto const now = available_at(after, location);
+        auto const known = found.find(location);
+        auto const there = known == found.end() ? 0 : known->second;
+        if (there < now)
+            wrong.push_back({location, now, there});
+        else if (auto const most = std::max(now, available_at(before, location)); there > most)
+            wrong.push_back({location, most, there});
+    }
+    return wrong;
+}
+
+std::vector<std::map<std::string, units>> spread(std::vector<sight> const& buckets,
+                                                 std::vector<difference> const& wrong)
+{
+    std::map<std::string, units> changes;
+    for (auto const& bucket : buckets)
+        for (auto const& [location, unused] : bucket.levels)
+            changes[location] += 0;
+    for (auto const& each : wrong)
+        changes[each.location] += each.expected - each.found;
+    std::vector<std::map<std::string, units>> given(buckets.size());
+    for (auto const& [location, change] : changes) {
+        auto total = change;
+        for (auto const& bucket : buckets)
+            total += available_in(bucket, location);
+        if (change == 0 && !is_uneven(buckets, location, total))
+            continue;
+        auto const count = static_cast<units>(buckets.size());
+        auto const rest = ((total % count) + count) % count; // also of fewer than none
+        for (std::size_t i = 0; i < buckets.size(); ++i) {
+            auto const share = (total - rest) / count + (static_cast<units>(i) < rest ? 1 : 0);
+            if (auto const by = share - available_in(buckets[i], location); by != 0)
+                given[i][location] = by;
+        }
+    }
+    return given;
+}
+
+std::vector<leftover> leftovers(std::vector<sight> const& buckets, std::set<uuid> const& made)
+{
+    std::vector<leftover> all;
+    for (std::size_t i = 0; i < buckets.size(); ++i)
+        for (auto const& request : buckets[i].pending) {
+            auto const age = buckets[i].now - request.since;
+            bool const is_made = made.contains(request.id);
+            if (is_made ? age > untold : age > abandoned)
+                all.push_back({request.id, static_cast<int>(i), is_made ? fate::kept : fate::back});
+        }
+    return all;
+}
+
+} // namespace holdfast::fast_path

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Redis says of an item against what PostgreSQL says, while both change.
+//
+// A unit that Redis may hand out is available in one of the buckets, or held by a request under
+// way that PostgreSQL does not have yet. Redis is looked at between two readings of PostgreSQL.
+// Requests that PostgreSQL gets in between only make its later reading smaller, so what is missing
+// by that one is missing for certain; and what is too much by both is too much for certain.
+#pragma once
+
+#include "db/fast_path.hpp"
+#include "service/fast_path/admission.hpp"
+#include "service/fast_path/calls.hpp"
+#include "stock/quantity.hpp"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holdfast::fast_path {
+
+// What PostgreSQL says of an item, by location.
+using facts = std::map<std::string, db::fast_path::fact>;
+
+[[nodiscard]] std::map<std::string, facts> by_sku(std::vector<db::fast_path::fact> const&);
+
+// How many units Redis has to hand out at each location, requests that PostgreSQL has left out.
+[[nodiscard]] std::map<std::string, units> handed_to_redis(std::vector<sight> const& buckets,
+                                                           std::set<uuid> const& made);
+
+struct difference {
+    std::string location;
+    units expected = 0; // available by PostgreSQL
+    units found = 0;    // by Redis
+};
+
+// What is wrong for certain; found - expected is what has to go.
+[[nodiscard]] std::vector<difference> differences(facts const& before, facts const& after,
+                                                  std::map<std::string, units> const& found);
+
+// What each bucket gets and gives so that they have about the same: by bucket, then by location.
+[[nodiscard]] std::vector<std::map<std::string, units>>
+spread(std::vector<sight> const& buckets, std::vector<difference> const& wrong);
+
+// Requests under way that are over: PostgreSQL has them, and nobody said so, or they have waited
+// longer than any request may.
+struct leftover {
+    uuid id;
+    int bucket = 0;
+    fate what = fate::back;
+};
+
+[[nodiscard]] std::vector<leftover> leftovers(std::vector<sight> const& buckets,
+                                              std::set<uuid> const& made);
+
+} // namespace holdfast::fast_path

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fast_path/desk.hpp"
+
+#include "service/log.hpp"
+#include "service/overload.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace holdfast::fast_path {
+
+namespace {
+
+// A request meets as many changes of the fast path at most before it is told to try later.
+constexpr int tries_max = 12;
+
+// How often a request looks again whether an item is closed for good.
+constexpr auto closing_look = std::chrono::milliseconds(250);
+
+// What a settled reservation gave back.
+std::vector<telling> freed_by(reservation const& r, items const& all)
+{
+    std::vector<telling> told;
+    if (r.state != reservation_state::released && r.state != reservation_state::confirmed)
+        return told;
+    for (auto const& line : r.lines) {
+        auto const found = all.find(line.at.sku.str());
+        if (found == all.end() || line.quantity == line.confirmed)
+            continue;
+        settlement what{.fate = fate::freed, .customer = r.customer.value_or("")};
+        what.lines.emplace_back(line.at.location.str(), line.quantity - line.confirmed);
+        auto const home = home_of(r.customer, r.id.str(), found->second.buckets);
+        told.push_back({found->second, home, std::move(what)});
+    }
+    return told;
+}
+
+boost::asio::awaitable<void> rest(std::chrono::milliseconds time)
+{
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, time);
+    co_await timer.async_wait(boost::asio::use_awaitable);
+}
+
+} // namespace
+
+desk::desk(lanes& l, worker_pool& w, roster& r, std::optional<gate>& g,
+           reservation_settings const& settings, metrics& m)
+    : lanes_(l), workers_(w), roster_(r), gate_(g),
+      has_hold_caps_(settings.open_holds_per_customer > 0), metrics_(m)
+{}
+
+boost::asio::awaitable<result<outcome<reservation>>> desk::run(reserve_command& cmd)
+{
+    for (int tries = 0; tries < tries_max; ++tries) {
+        auto const known = roster_.now();
+        auto done = co_await attempt(cmd, *known);
+        if (done)
+            co_return *std::move(done);
+    }
+    throw overloaded();
+}
+
+// Nothing when something has changed, so that it is worth another attempt.
+boost::asio::awaitable<desk::answer> desk::attempt(reserve_command& cmd, items const& known)
+{
+    admission entry(cmd, known);
+    if (entry.concerns_redis()) {
+        if (gate_)
+            co_await gate_->ask(entry);
+        auto const lost = gate_ ? entry.lost() : std::optional(entry.parts().front()->of);
+        if (lost) {
+            co_await pass_by(*lost);
+            co_return std::nullopt;
+        }
+        if (auto why = entry.refused())
+            co_return answer(*std::move(why));
+        cmd.id = entry.id();
+        cmd.notes = entry.notes();
+    }
+    std::optional<item> missing;
+    try {
+        auto done = co_await lanes_.run(cmd);
+        tell(entry, &done);
+        co_return answer(std::move(done));
+    } catch (not_noted const& fault) {
+        missing = item{fault.sku, 1, fault.epoch};
+    } catch (overloaded const&) {
+        tell(entry, nullptr);
+        throw;
+    }
+    // After any other fault it may have happened: the reconciler will see.
+    tell(entry, nullptr);
+    co_await catch_up(*missing, known);
+    co_return std::nullopt;
+}
+
+void desk::tell(admission const& entry, result<outcome<reservation>> const* done)
+{
+    if (!gate_ || !entry.concerns_redis())
+        return;
+    auto told = tellings_of(entry, done);
+    // Which of two limits was met is not said, and only one of them is the item's.
+    for (auto& each : told)
+        if (each.what.fate == fate::limit && (has_hold_caps_ || entry.parts().size() > 1))
+            each.what.fate = fate::back;
+    gate_->tell(std::move(told));
+}
+
+// Waits until nobody asks Redis about the item any more.
+boost::asio::awaitable<void> desk::pass_by(item const& which)
+{
+    metrics_.fast_path_suspended();
+    log::warning("fast_path.suspended", {{"sku", which.sku.str()}, {"epoch", which.epoch}});
+    auto const suspend = [&](db::link& link) {
+        roster_.suspend(link, which);
+        return 0;
+    };
+    co_await workers_.run(suspend);
+    co_await rest(lease_is_over);
+}
+
+// What we knew was out of date. Where it is not, Redis has to be passed by.
+boost::asio::awaitable<void> desk::catch_up(item const& missing, items const& known)
+{
+    if (missing.epoch < 0) { // closed by somebody: until the lease is over nobody goes past Redis
+        co_await rest(closing_look);
+        co_return;
+    }
+    auto const found = known.find(missing.sku.str());
+    bool const is_news = found == known.end() || found->second.epoch != missing.epoch;
+    if (!gate_ || !is_news) {
+        co_await pass_by(missing);
+        co_return;
+    }
+    auto const refresh = [&](db::link& link) {
+        roster_.refresh(link);
+        return 0;
+    };
+    co_await workers_.run(refresh);
+}
+
+boost::asio::awaitable<result<reservation>> desk::run(settle_command const& cmd)
+{
+    auto done = co_await lanes_.run(cmd);
+    if (!gate_ || !done)
+        co_return done;
+    auto const told = freed_by(*done, *roster_.now());
+    if (!told.empty())
+        co_await gate_->tell_now(told);
+    co_return done;
+}
+
+} // namespace holdfast::fast_path

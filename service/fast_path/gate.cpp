@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fast_path/gate.hpp"
+
+#include "service/overload.hpp"
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::fast_path {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// What an admission came to, in the words of the metrics.
+std::string_view word_of(admission const& of)
+{
+    if (of.lost())
+        return "lost";
+    if (of.refused())
+        return "refused";
+    bool const is_taken =
+        std::ranges::all_of(of.parts(), [](auto const& p) { return p->verdict == verdict::taken; });
+    return is_taken ? "taken" : "asked";
+}
+
+} // namespace
+
+gate::gate(gate_options options, metrics& m) : options_(std::move(options)), metrics_(m)
+{
+    for (std::size_t i = 0; i < options_.connections; ++i)
+        threads_.emplace_back([this] { work_through(); });
+}
+
+gate::~gate()
+{
+    stop();
+}
+
+void gate::stop()
+{
+    {
+        std::scoped_lock const lock(mutex_);
+        is_stopping_ = true;
+    }
+    wake_.notify_all();
+    threads_.clear();
+}
+
+boost::asio::awaitable<void> gate::ask(admission& of)
+{
+    waiting w{.what = &of};
+    co_await wait(w);
+}
+
+boost::asio::awaitable<std::vector<redis::reply>>
+gate::run(std::vector<redis::request> const& requests)
+{
+    waiting w{.what = &requests};
+    co_await wait(w);
+    co_return std::move(w.replies);
+}
+
+boost::asio::awaitable<void> gate::tell_now(std::vector<telling> const& told)
+{
+    waiting w{.what = told};
+    try {
+        co_await wait(w);
+    } catch (overloaded const&) {
+        metrics_.fast_path_answered("untold", 1); // the reconciler will find it
+    }
+}
+
+void gate::tell(std::vector<telling> told)
+{
+    if (told.empty())
+        return;
+    auto const w = std::make_shared<waiting>();
+    w->what = std::move(told);
+    w->queued_at = clock::now();
+    w->kept = w; // until it is done
+    if (push(w.get()))
+        return;
+    w->kept.reset();
+    metrics_.fast_path_answered("untold", 1);
+}
+
+boost::asio::awaitable<void> gate::wait(waiting& w)
+{
+    namespace asio = boost::asio;
+    w.executor = co_await asio::this_coro::executor;
+    w.queued_at = clock::now();
+    auto initiate = [&](auto handler) {
+        auto const resume = std::make_shared<decltype(handler)>(std::move(handler));
+        w.resume = [resume] { std::move (*resume)(); };
+        if (push(&w))
+            return;
+        w.fault = std::make_exception_ptr(overloaded());
+        asio::post(w.executor, std::move(w.resume));
+    };
+    co_await asio::async_initiate<asio::use_awaitable_t<> const, void()>(initiate,
+                                                                         asio::use_awaitable);
+    if (w.fault)
+        std::rethrow_exception(w.fault);
+}
+
+bool gate::push(waiting* w)
+{
+    {
+        std::scoped_lock const lock(mutex_);
+        if (is_stopping_ || queue_.size() >= options_.queue_length_max)
+            return false;
+        queue_.push_back(w);
+    }
+    wake_.notify_one();
+    return true;
+}
+
+void gate::work_through()
+{
+    redis::client client(options_.where, options_.limits);
+    std::vector<waiting*> batch;
+    for (;;) {
+        {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, [&] { return is_stopping_ || !queue_.empty(); });
+            if (queue_.empty())
+                return;
+            auto const count = std::min(options_.batch_max, queue_.size());
+            auto const end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
+            batch.assign(queue_.begin(), end);
+            queue_.erase(queue_.begin(), end);
+        }
+        metrics_.redis_in_flight(static_cast<std::ptrdiff_t>(batch.size()));
+        metrics_.redis_batch(batch.size());
+        auto const count = static_cast<std::ptrdiff_t>(batch.size());
+        do_batch(client, batch);
+        metrics_.redis_in_flight(-count);
+        answer(batch);
+    }
+}
+
+void gate::do_batch(redis::client& client, std::vector<waiting*>& batch)
+{
+    std::vector<admission*> asked;
+    std::vector<telling> told;
+    std::vector<waiting*> raw;
+    auto const now = clock::now();
+    for (auto* w : batch) {
+        metrics_.redis_waited(now - w->queued_at);
+        if (now - w->queued_at > options_.queue_wait_max && w->resume)
+            w->fault = std::make_exception_ptr(overloaded());
+        else if (auto* const* one = std::get_if<admission*>(&w->what))
+            asked.push_back(*one);
+        else if (auto* some = std::get_if<std::vector<telling>>(&w->what))
+            told.insert(told.end(), some->begin(), some->end());
+        else
+            raw.push_back(w);
+    }
+    try {
+        if (!asked.empty() || !told.empty())
+            admit(client, options_.prefix, asked, told);
+        count(asked);
+        run_raw(client, raw);
+    } catch (std::exception const&) {
+        auto const fault = std::current_exception(); // thrown again where the callers wait
+        for (auto* w : batch)
+            w->fault = w->fault ? w->fault : fault;
+    }
+}
+
+void gate::run_raw(redis::client& client, std::vector<waiting*> const& raw)
+{
+    for (auto* w : raw)
+        w->replies = client.run(*std::get<std::vector<redis::request> const*>(w->what));
+}
+
+void gate::count(std::vector<admission*> const& asked)
+{
+    static constexpr std::array<std::string_view, 4> words{"taken", "asked", "refused", "lost"};
+    std::array<std::size_t, words.size()> counts{};
+    for (auto const* each : asked)
+        ++counts.at(
+            static_cast<std::size_t>(std::ranges::find(words, word_of(*each)) - words.begin()));
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (counts[i] > 0)
+            metrics_.fast_path_answered(words[i], counts[i]);
+}
+
+// A request is gone once its caller runs.
+void gate::answer(std::vector<waiting*> const& done)
+{
+    struct group {
+        boost::asio::any_io_executor executor;
+        std::vector<std::function<void()>> callers = {};
+    };
+    std::vector<group> groups;
+    for (auto* w : done) {
+        if (auto const gone = std::move(w->kept))
+            continue;
+        auto known = std::ranges::find(groups, w->executor, &group::executor);
+        if (known == groups.end())
+            known = groups.insert(known, {w->executor});
+        known->callers.push_back(std::move(w->resume));
+    }
+    for (auto& each : groups)
+        boost::asio::post(each.executor, [callers = std::move(each.callers)] {
+            for (auto const& resume : callers)
+                resume();
+        });
+}
+
+} // namespace holdfast::fast_path

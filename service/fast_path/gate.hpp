@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way to Redis: a bounded queue before some threads, each with a connection of its own. A
+// thread takes whatever has queued while Redis answered it last, up to a cap, and asks all of it in
+// one go, those about one bucket in one call: natural batching, as lanes do.
+#pragma once
+
+#include "redis/client.hpp"
+#include "service/fast_path/admission.hpp"
+#include "service/metrics.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+namespace holdfast::fast_path {
+
+struct gate_options {
+    redis::target where;
+    redis::timeouts limits{.connect = std::chrono::milliseconds(200),
+                           .answer = std::chrono::milliseconds(200)};
+    std::string prefix = "holdfast";
+    std::size_t connections = 2;
+    std::size_t batch_max = 256; // requests asked in one go
+    std::size_t queue_length_max = 4096;
+    std::chrono::milliseconds queue_wait_max{2000};
+};
+
+class gate {
+public:
+    gate(gate_options, metrics&);
+    ~gate();
+    gate(gate const&) = delete;
+    gate& operator=(gate const&) = delete;
+
+    // Asks Redis, and resumes the caller on its own thread. What it refers to must outlive the
+    // call. Throws overloaded when the queue is full or the request waited there too long; then
+    // nothing was asked.
+    boost::asio::awaitable<void> ask(admission&);
+
+    // The answers to these, LOST ones included. Throws overloaded.
+    boost::asio::awaitable<std::vector<redis::reply>> run(std::vector<redis::request> const&);
+
+    // Tells Redis some time soon. What finds no room is left to the reconciler.
+    void tell(std::vector<telling>);
+
+    // The same, and resumes the caller when it is done or given up.
+    boost::asio::awaitable<void> tell_now(std::vector<telling> const&);
+
+    [[nodiscard]] std::string const& prefix() const noexcept { return options_.prefix; }
+
+    // Does what is queued, then ends the threads.
+    void stop();
+
+private:
+    struct waiting {
+        std::variant<admission*, std::vector<telling>, std::vector<redis::request> const*> what;
+        std::vector<redis::reply> replies = {};
+        std::exception_ptr fault = {};
+        std::chrono::steady_clock::time_point queued_at = {};
+        boost::asio::any_io_executor executor = {};
+        std::function<void()> resume = {};  // to be called there; nobody waits when empty
+        std::shared_ptr<waiting> kept = {}; // by itself, when nobody waits
+    };
+
+    boost::asio::awaitable<void> wait(waiting&);
+    [[nodiscard]] bool push(waiting*);
+    void work_through();
+    void do_batch(redis::client&, std::vector<waiting*>&);
+    void run_raw(redis::client&, std::vector<waiting*> const&);
+    void count(std::vector<admission*> const&);
+    static void answer(std::vector<waiting*> const&);
+
+    gate_options options_;
+    metrics& metrics_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::deque<waiting*> queue_;
+    bool is_stopping_ = false;
+    std::vector<std::jthread> threads_;
+};
+
+} // namespace holdfast::fast_path

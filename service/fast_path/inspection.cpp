@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fast_path/inspection.hpp"
+
+#include "db/transact.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace holdfast::fast_path {
+
+namespace {
+
+namespace store = db::fast_path;
+
+constexpr std::size_t pending_max = 20'000;
+constexpr int looks = 5;
+constexpr auto between_looks = std::chrono::milliseconds(200);
+
+std::vector<redis::request> looks_of(std::vector<store::row> const& rows, std::string_view prefix)
+{
+    std::vector<redis::request> requests;
+    for (auto const& row : rows)
+        for (int i = 0; i < row.buckets; ++i)
+            requests.push_back(look(bucket_of(prefix, row.sku, i), pending_max));
+    return requests;
+}
+
+// The buckets of one item, or nothing when one of them is missing or from another epoch.
+std::optional<std::vector<sight>> sights_of(store::row const& row, redis::reply const* replies)
+{
+    std::vector<sight> sights;
+    for (int i = 0; i < row.buckets; ++i) {
+        if (replies[i].why() != nullptr)
+            return std::nullopt;
+        auto one = read_sight(replies[i]);
+        if (!one || one->epoch != row.epoch || !one->is_whole())
+            return std::nullopt;
+        sights.push_back(*std::move(one));
+    }
+    return sights;
+}
+
+standing standing_of(store::row const& row, std::optional<std::vector<sight>> const& sights)
+{
+    auto const of = item_of(row);
+    standing made{.sku = of.sku, .buckets = of.buckets, .epoch = of.epoch};
+    if (row.epoch == 0 || !sights)
+        return made;
+    made.is_live = std::ranges::all_of(*sights, [](sight const& s) { return s.now < s.until; });
+    for (auto const& bucket : *sights)
+        for (auto const& [location, level] : bucket.levels) {
+            made.available += level.available;
+            made.held += level.held;
+        }
+    return made;
+}
+
+bool is_same(finding const& a, finding const& b)
+{
+    return a.sku == b.sku && a.location == b.location && a.kind == b.kind &&
+           (a.found < a.expected) == (b.found < b.expected);
+}
+
+std::string cause_of(difference const& d)
+{
+    if (d.found < d.expected)
+        return "units came back, or were taken in Redis for a request that never came to be";
+    return "units were sold or taken out past Redis";
+}
+
+} // namespace
+
+inspector::inspector(worker_pool& w, roster& r, std::optional<gate>& g)
+    : workers_(w), roster_(r), gate_(g)
+{}
+
+boost::asio::awaitable<std::vector<standing>> inspector::show(std::optional<sku> const& only)
+{
+    auto const read_all = [](db::link& link) {
+        return db::read(link, db::scope::single,
+                        [](db::transaction& tx) { return store::all(tx); });
+    };
+    auto rows = co_await workers_.run(read_all);
+    if (only)
+        std::erase_if(rows, [&](store::row const& row) { return row.sku != only->str(); });
+    std::vector<redis::reply> replies;
+    if (gate_) {
+        auto const asked = looks_of(rows, gate_->prefix());
+        replies = co_await gate_->run(asked);
+    }
+    std::vector<standing> all;
+    std::size_t at = 0;
+    for (auto const& row : rows) {
+        all.push_back(standing_of(row, gate_ ? sights_of(row, replies.data() + at) : std::nullopt));
+        at += static_cast<std::size_t>(row.buckets);
+    }
+    co_return all;
+}
+
+struct inspector::state {
+    std::vector<store::row> rows;
+    std::map<std::string, facts> known;
+    std::set<uuid> made;
+};
+
+boost::asio::awaitable<inspector::state> inspector::read(std::vector<uuid> const& ids)
+{
+    auto const look = [&ids](db::transaction& tx) {
+        state now{.rows = store::all(tx)};
+        std::vector<std::string> names;
+        for (auto const& row : now.rows)
+            names.push_back(row.sku);
+        now.known = by_sku(store::facts(tx, names));
+        if (!ids.empty())
+            for (auto const& id : store::made(tx, ids))
+                now.made.insert(id);
+        return now;
+    };
+    auto const work = [&look](db::link& link) { return db::read(link, db::scope::snapshot, look); };
+    co_return co_await workers_.run(work);
+}
+
+boost::asio::awaitable<inspector::round> inspector::look()
+{
+    round found;
+    std::vector<uuid> pending;
+    auto const before = co_await read(pending);
+    auto const asked = looks_of(before.rows, gate_->prefix());
+    auto const replies = co_await gate_->run(asked);
+    std::vector<std::optional<std::vector<sight>>> sights;
+    std::size_t at = 0;
+    for (auto const& row : before.rows) {
+        sights.push_back(sights_of(row, replies.data() + at));
+        at += static_cast<std::size_t>(row.buckets);
+        for (auto const& bucket : sights.back().value_or(std::vector<sight>()))
+            for (auto const& request : bucket.pending)
+                pending.push_back(request.id);
+    }
+    auto const after = co_await read(pending);
+    for (std::size_t i = 0; i < before.rows.size(); ++i) {
+        auto const& row = before.rows[i];
+        auto const of = item_of(row);
+        if (!sights[i] || row.epoch == 0) {
+            found.findings.push_back({of.sku, "", "not-loaded", 0, 0,
+                                      "PostgreSQL serves it alone until Redis is loaded"});
+            found.repairs.emplace_back(std::nullopt);
+            continue;
+        }
+        auto const first = before.known.find(row.sku);
+        auto const now = after.known.find(row.sku);
+        if (first == before.known.end() || now == after.known.end())
+            continue;
+        for (auto const& each :
+             differences(first->second, now->second, handed_to_redis(*sights[i], after.made))) {
+            found.findings.push_back(
+                {of.sku, each.location, "available", each.expected, each.found, cause_of(each)});
+            bool const is_missing = each.found < each.expected;
+            auto const by = is_missing ? each.expected - each.found : each.found - each.expected;
+            settlement change{.fate = is_missing ? fate::freed : fate::sold};
+            change.lines.emplace_back(each.location, by);
+            found.repairs.push_back(telling{of, 0, std::move(change)});
+        }
+        for (auto const& each : leftovers(*sights[i], after.made)) {
+            found.findings.push_back({of.sku, "", "pending", 0, 1,
+                                      each.what == fate::kept
+                                          ? "a reservation was committed, and Redis was not told"
+                                          : "a process ended between Redis and the commit"});
+            found.repairs.push_back(
+                telling{of, each.bucket, {.id = each.id.str(), .fate = each.what}});
+        }
+    }
+    co_return found;
+}
+
+boost::asio::awaitable<inspection> inspector::compare(bool repair)
+{
+    inspection made;
+    if (!gate_)
+        co_return made;
+    auto last = co_await look();
+    for (int n = 1; n < looks && !last.findings.empty(); ++n) {
+        boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, between_looks);
+        co_await timer.async_wait(boost::asio::use_awaitable);
+        auto now = co_await look();
+        auto const before = std::exchange(last, std::move(now));
+        round kept;
+        for (std::size_t i = 0; i < last.findings.size(); ++i)
+            if (std::ranges::any_of(before.findings, [&](finding const& was) {
+                    return is_same(was, last.findings[i]);
+                })) {
+                kept.findings.push_back(last.findings[i]);
+                kept.repairs.push_back(last.repairs[i]);
+            }
+        last = std::move(kept);
+    }
+    std::vector<telling> told;
+    for (auto const& each : last.repairs)
+        if (each)
+            told.push_back(*each);
+    made.findings = std::move(last.findings);
+    if (repair && !told.empty()) {
+        made.repaired = told.size();
+        co_await gate_->tell_now(told);
+    }
+    co_return made;
+}
+
+} // namespace holdfast::fast_path

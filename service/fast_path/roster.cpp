@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/fast_path/roster.hpp"
+
+#include "db/transact.hpp"
+
+#include <utility>
+
+namespace holdfast::fast_path {
+
+item item_of(db::fast_path::row const& row)
+{
+    return {sku(row.sku), static_cast<int>(row.buckets), row.epoch};
+}
+
+void roster::refresh(db::link& link)
+{
+    auto read = std::make_shared<items>();
+    auto const rows = db::read(link, db::scope::single,
+                               [](db::transaction& tx) { return db::fast_path::all(tx); });
+    for (auto const& row : rows)
+        if (row.epoch != 0)
+            read->emplace(row.sku, item_of(row));
+    std::scoped_lock const lock(mutex_);
+    items_ = std::move(read);
+}
+
+result<void> roster::switch_on(db::link& link, sku const& which, int buckets)
+{
+    bool const is_known = db::transact(
+        link, [&](db::transaction& tx) { return db::fast_path::switch_on(tx, which, buckets); });
+    refresh(link);
+    if (!is_known)
+        return refusal{.code = errc::unknown_sku,
+                       .detail = "There is no item " + which.str() + "."};
+    return {};
+}
+
+result<void> roster::switch_off(db::link& link, sku const& which)
+{
+    bool const was_on = db::transact(
+        link, [&](db::transaction& tx) { return db::fast_path::switch_off(tx, which); });
+    refresh(link);
+    if (!was_on)
+        return refusal{.code = errc::not_found, .detail = which.str() + " has no fast path."};
+    return {};
+}
+
+void roster::close(db::link& link, item const& which)
+{
+    db::transact(link, [&](db::transaction& tx) {
+        db::fast_path::close(tx, which.sku.str(), which.epoch);
+        return 0;
+    });
+    refresh(link);
+}
+
+void roster::suspend(db::link& link, item const& which)
+{
+    db::transact(link, [&](db::transaction& tx) {
+        db::fast_path::suspend(tx, which.sku.str(), which.epoch);
+        return 0;
+    });
+    refresh(link);
+}
+
+} // namespace holdfast::fast_path

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which items Redis stands before, as this process last read it. It may be out of date: PostgreSQL
+// tells whoever acts on an old one.
+#pragma once
+
+#include "db/fast_path.hpp"
+#include "db/link.hpp"
+#include "service/fast_path/admission.hpp"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+namespace holdfast::fast_path {
+
+// How long Redis may answer after its numbers were compared with PostgreSQL's. Whoever goes past
+// Redis waits for longer than that first.
+inline constexpr auto lease = std::chrono::milliseconds(500);
+inline constexpr auto lease_is_over = std::chrono::milliseconds(600);
+
+[[nodiscard]] item item_of(db::fast_path::row const&);
+
+class roster {
+public:
+    [[nodiscard]] std::shared_ptr<items const> now() const
+    {
+        std::scoped_lock const lock(mutex_);
+        return items_;
+    }
+
+    // Reads it anew.
+    void refresh(db::link&);
+
+    // Has Redis stand before an item, or changes by how many buckets. Refusals: unknown_sku.
+    result<void> switch_on(db::link&, sku const&, int buckets);
+
+    // Refusals: not_found. Redis may answer for `lease_is_over` more.
+    result<void> switch_off(db::link&, sku const&);
+
+    // Leaves an item to PostgreSQL alone, for every process: until Redis is loaded anew, or for a
+    // while. Nothing happens when its epoch is another one. Whoever wants to serve it past Redis
+    // waits for `lease_is_over` then.
+    void close(db::link&, item const&);
+    void suspend(db::link&, item const&);
+
+private:
+    mutable std::mutex mutex_;
+    std::shared_ptr<items const> items_ = std::make_shared<items>();
+};
+
+} // namespace holdfast::fast_path

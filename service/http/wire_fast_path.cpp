@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast path between messages and use cases.
+#include "service/http/body_reader.hpp"
+#include "service/http/json.hpp"
+#include "service/http/wire.hpp"
+#include "service/json_writer.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::http {
+
+namespace {
+
+constexpr std::array<std::string_view, 1> modes{"durable"};
+constexpr integer_rule buckets_rule{1, 64};
+
+void write_members(json_writer& out, fast_path::standing const& s)
+{
+    out.member("mode", modes.front());
+    out.member("buckets", s.buckets);
+    out.member("epoch", s.epoch == 0 ? std::nullopt : std::optional(s.epoch));
+    out.member("available", s.is_live ? std::optional(s.available) : std::nullopt);
+}
+
+void write(json_writer& out, fast_path::standing const& s)
+{
+    out.begin_object();
+    out.member("sku", s.sku);
+    write_members(out, s);
+    out.member("held", s.is_live ? std::optional(s.held) : std::nullopt);
+    out.member("state", s.is_live ? "live" : "loading");
+    out.end_object();
+}
+
+} // namespace
+
+result<fast_path_request> parse_fast_path(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    static_cast<void>(body.one_of("mode", modes));
+    auto const buckets = body.integer("buckets", buckets_rule);
+    body.finish();
+    if (!faults.is_empty())
+        return faults.to_refusal();
+    HOLDFAST_TRY(auto name, parse_sku(req));
+    return fast_path_request{std::move(name), static_cast<int>(buckets.value_or(1))};
+}
+
+result<bool> parse_reconciliation(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    auto const repair = body.boolean("repair");
+    body.finish();
+    query_reader(req.query, faults).finish();
+    if (!faults.is_empty())
+        return faults.to_refusal();
+    return repair.value_or(false);
+}
+
+void write_fast_path(json_writer& out, std::optional<fast_path::standing> const& s)
+{
+    out.key("fast_path");
+    if (!s) {
+        out.null();
+        return;
+    }
+    out.begin_object();
+    write_members(out, *s);
+    out.end_object();
+}
+
+std::string to_json(fast_path::standing const& s)
+{
+    json_writer out;
+    write(out, s);
+    return out.take();
+}
+
+std::string to_json(std::span<fast_path::standing const> all)
+{
+    json_writer out;
+    out.begin_object();
+    out.key("data");
+    out.begin_array();
+    for (auto const& each : all)
+        write(out, each);
+    out.end_array();
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(fast_path::inspection const& seen)
+{
+    json_writer out;
+    out.begin_object();
+    out.key("differences");
+    out.begin_array();
+    for (auto const& each : seen.findings) {
+        out.begin_object();
+        out.member("sku", each.sku);
+        out.member("location", each.location.empty() ? std::nullopt : std::optional(each.location));
+        out.member("kind", each.kind);
+        out.member("expected", each.expected);
+        out.member("found", each.found);
+        out.member("cause", each.cause);
+        out.end_object();
+    }
+    out.end_array();
+    out.member("repaired", seen.repaired);
+    out.end_object();
+    return out.take();
+}
+
+} // namespace holdfast::http

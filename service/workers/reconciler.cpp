@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/workers/reconciler.hpp"
+
+#include "db/transact.hpp"
+#include "redis/error.hpp"
+#include "service/log.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ranges>
+#include <set>
+#include <utility>
+
+namespace holdfast::workers {
+
+namespace {
+
+using namespace fast_path;
+namespace store = db::fast_path;
+
+constexpr std::size_t pending_max = 5000; // told of one bucket in a round
+constexpr std::size_t keys_at_once = 5000;
+
+// What the clocks of PostgreSQL and Redis may differ by, and how long a round may take: so close to
+// an edge of the sale PostgreSQL decides.
+constexpr auto edge = lease;
+
+constexpr auto never = redis_time(4'000'000'000'000'000);
+
+redis_time by_redis(std::optional<timestamp> const& when, store::fact const& known, redis_time now,
+                    redis_time otherwise)
+{
+    if (!when)
+        return otherwise;
+    return now + std::chrono::floor<std::chrono::milliseconds>(*when - known.now);
+}
+
+// The rules of the sale, good until the lease is over.
+grant rules_of(store::fact const& known, redis_time now)
+{
+    return {.until = now + lease,
+            .on_sale = known.on_sale,
+            .opens = by_redis(known.sale_starts_at, known, now, redis_time(0)) - edge,
+            .closes = by_redis(known.sale_ends_at, known, now, never) + edge,
+            .limit = known.max_per_customer.value_or(0),
+            .changes = {},
+            .relieved = {}};
+}
+
+// An id before all that were made `age` ago or later.
+uuid first_id_since(timestamp now, std::chrono::seconds age)
+{
+    auto const at = std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()) - age;
+    auto const text = [](std::int64_t ms) {
+        std::string digits(12, '0');
+        for (auto& digit : std::views::reverse(digits)) {
+            digit = "0123456789abcdef"[ms & 15];
+            ms >>= 4;
+        }
+        return digits;
+    }(at.count());
+    return uuid::parse(text.substr(0, 8) + '-' + text.substr(8) + "-7000-8000-000000000000")
+        .value();
+}
+
+} // namespace
+
+reconciler::reconciler(reconciler_options options, roster& r, metrics& m)
+    : options_(std::move(options)), redis_(options_.where, options_.limits), roster_(r), metrics_(m)
+{}
+
+bucket reconciler::bucket_of(item const& of, int number) const
+{
+    return fast_path::bucket_of(options_.prefix, of.sku.str(), number);
+}
+
+progress reconciler::step(db::link& link)
+{
+    roster_.refresh(link);
+    if (!is_ours(link))
+        return progress::done_for_now;
+    auto const rows =
+        db::read(link, db::scope::single, [](db::transaction& tx) { return store::all(tx); });
+    std::erase_if(watched_, [&](auto const& each) {
+        return std::ranges::none_of(rows, [&](store::row const& row) {
+            return row.sku == each.first && row.epoch == each.second.item.epoch;
+        });
+    });
+    auto round = look(link);
+    if (!round.empty())
+        compare(link, round);
+    for (auto const& row : rows) {
+        if (row.epoch == 0 && row.may_be_opened && clock::now() >= open_again_)
+            open(link, item_of(row));
+        else if (row.epoch != 0 && !watched_.contains(row.sku))
+            close(link, item_of(row), "another process kept it in line");
+    }
+    return progress::done_for_now;
+}
+
+// Whether this process keeps Redis up to date. Whoever loses his session loses that as well.
+bool reconciler::is_ours(db::link& link)
+{
+    if (our_session_ == link.sessions_made() && our_session_ != 0)
+        return true;
+    bool const is_taken =
+        db::read(link, db::scope::single, [](db::transaction& tx) { return store::try_own(tx); });
+    our_session_ = is_taken ? link.sessions_made() : 0;
+    watched_.clear();
+    return is_taken;
+}
+
+// Begins an epoch: Redis first, which only notes requests from now on, then PostgreSQL, which wants
+// them to be noted.
+void reconciler::open(db::link& link, item of)
+{
+    of.epoch = db::transact(link, [](db::transaction& tx) { return store::next_epoch(tx); });
+    std::vector<redis::request> requests;
+    for (int i = 0; i < of.buckets; ++i)
+        requests.push_back(load(bucket_of(of, i), of.epoch, of.sku.str()));
+    for (auto const& reply : redis_.run(requests)) {
+        auto const* why = reply.why();
+        if (why == nullptr && reply.number() == 1)
+            continue;
+        open_again_ = clock::now() + std::chrono::seconds(1);
+        log::warning("fast_path.not_loaded",
+                     {{"sku", of.sku.str()},
+                      {"reason", why != nullptr ? why->text : "Redis has a later epoch of it"}});
+        return;
+    }
+    bool const is_open = db::transact(
+        link, [&](db::transaction& tx) { return store::open(tx, of.sku.str(), of.epoch); });
+    if (is_open)
+        watch(link, of);
+}
+
+// Whatever began before this moment may not have been noted.
+void reconciler::watch(db::link& link, item const& of)
+{
+    watched made{.item = of};
+    made.opened_at = db::read(link, db::scope::single, [](db::transaction& tx) {
+                         return store::read_times(tx);
+                     }).now;
+    watched_.insert_or_assign(of.sku.str(), std::move(made));
+    roster_.refresh(link);
+}
+
+// Notes requests that PostgreSQL has, once no transaction is under way that began before the epoch.
+void reconciler::note_all(db::link& link, watched& of)
+{
+    auto const times = db::read(link, db::scope::single,
+                                [](db::transaction& tx) { return store::read_times(tx); });
+    if (times.oldest_began <= of.opened_at)
+        return;
+    auto after = first_id_since(times.now, options_.keep_keys);
+    for (;;) {
+        auto const page = db::read(link, db::scope::single, [&](db::transaction& tx) {
+            return store::keys(tx, of.item.sku.str(), after, keys_at_once);
+        });
+        std::map<int, std::vector<std::string>> notes;
+        for (auto const& each : page) {
+            auto const note = note_of(each.api_key_id, each.key);
+            notes[home_of(each.customer, note, of.item.buckets)].push_back(note);
+        }
+        std::vector<redis::request> requests;
+        for (auto const& [number, some] : notes)
+            requests.push_back(note(bucket_of(of.item, number), of.item.epoch, some));
+        for (auto const& reply : redis_.run(requests))
+            if (reply.number() != 1)
+                return; // the next look will see why
+        if (page.size() < keys_at_once)
+            break;
+        after = page.back().reservation;
+    }
+    of.is_loaded = true;
+}
+
+// All buckets of all items at once. What cannot be relied on is left to PostgreSQL.
+std::vector<reconciler::seen> reconciler::look(db::link& link)
+{
+    std::vector<redis::request> requests;
+    for (auto const& [name, each] : watched_)
+        for (int i = 0; i < each.item.buckets; ++i)
+            requests.push_back(fast_path::look(bucket_of(each.item, i), pending_max));
+    auto const replies = redis_.run(requests);
+    std::vector<seen> round;
+    std::size_t at = 0;
+    for (auto& [name, each] : watched_) {
+        seen made{.of = &each};
+        std::string fault;
+        for (int i = 0; i < each.item.buckets; ++i) {
+            auto const& reply = replies[at++];
+            if (auto const* why = reply.why()) {
+                fault = why->text;
+                continue;
+            }
+            auto sight = read_sight(reply);
+            if (!sight || sight->epoch != each.item.epoch)
+                fault = "Redis has lost the item, or has it from another time";
+            else if (!sight->is_same_server)
+                fault = "Redis was restarted, or a replica has taken over";
+            else
+                made.buckets.push_back(*std::move(sight));
+        }
+        if (fault.empty())
+            round.push_back(std::move(made));
+        else
+            close(link, each.item, fault);
+    }
+    return round;
+}
+
+void reconciler::close(db::link& link, item const& which, std::string const& why)
+{
+    log::warning("fast_path.closed",
+                 {{"sku", which.sku.str()}, {"epoch", which.epoch}, {"reason", why}});
+    metrics_.fast_path_suspended();
+    roster_.close(link, which);
+}
+
+void reconciler::compare(db::link& link, std::vector<seen>& round)
+{
+    std::vector<std::string> names;
+    std::vector<uuid> ids;
+    std::vector<store::fact> limited;
+    for (auto const& each : round) {
+        names.push_back(each.of->item.sku.str());
+        for (auto const& bucket : each.buckets)
+            for (auto const& request : bucket.pending)
+                ids.push_back(request.id);
+        for (auto const& [location, known] : each.of->before)
+            if (known.max_per_customer)
+                limited.push_back(known);
+    }
+    std::vector<store::fact> all;
+    std::vector<uuid> made;
+    std::vector<store::relief> relieved;
+    db::read(link, db::scope::snapshot, [&](db::transaction& tx) {
+        all = store::facts(tx, names);
+        made = ids.empty() ? std::vector<uuid>() : store::made(tx, ids);
+        relieved = limited.empty() ? std::vector<store::relief>() : store::relieved(tx, limited);
+        return 0;
+    });
+    auto const now = by_sku(all);
+    std::set<uuid> const known(made.begin(), made.end());
+    std::map<std::string, std::vector<std::string>> customers;
+    for (auto const& each : relieved)
+        customers[each.sku].push_back(each.customer);
+    std::vector<redis::request> requests;
+    for (auto& each : round) {
+        auto& of = *each.of;
+        auto const found = now.find(of.item.sku.str());
+        if (found == now.end())
+            continue;
+        if (!of.is_loaded)
+            note_all(link, of);
+        if (of.is_loaded)
+            correct(each, found->second, known, customers[found->first], requests);
+        if (!of.is_calm && clock::now() - of.since > options_.calm_after) {
+            of.is_calm = true;
+            db::transact(link, [&](db::transaction& tx) {
+                store::calm(tx, of.item.sku.str(), of.item.epoch);
+                return 0;
+            });
+        }
+    }
+    for (auto const& reply : redis_.run(requests))
+        static_cast<void>(reply.number()); // 0 of one that is gone: the next look sees it
+    // Known only now: what Redis was not told of has to be read once more.
+    for (auto const& each : round)
+        if (auto const found = now.find(each.of->item.sku.str()); found != now.end())
+            each.of->before = found->second;
+}
+
+// What one item has to be told.
+void reconciler::correct(seen const& one, facts const& now, std::set<uuid> const& made,
+                         std::vector<std::string> const& relieved,
+                         std::vector<redis::request>& requests)
+{
+    auto const& of = one.of->item;
+    bool const is_whole =
+        std::ranges::all_of(one.buckets, [](sight const& bucket) { return bucket.is_whole(); });
+    std::vector<difference> wrong;
+    if (is_whole)
+        wrong = differences(one.of->before, now, handed_to_redis(one.buckets, made));
+    for (auto const& each : wrong)
+        metrics_.fast_path_corrected(each.expected > each.found ? "more" : "fewer",
+                                     std::abs(each.expected - each.found));
+    auto const given = is_whole ? spread(one.buckets, wrong)
+                                : std::vector<std::map<std::string, units>>(one.buckets.size());
+    for (std::size_t i = 0; i < one.buckets.size(); ++i) {
+        auto const number = static_cast<int>(i);
+        auto granted = rules_of(now.begin()->second, one.buckets[i].now);
+        granted.changes.assign(given[i].begin(), given[i].end());
+        for (auto const& customer : relieved)
+            if (home_of(customer, "", of.buckets) == number)
+                granted.relieved.push_back(customer);
+        requests.push_back(give(bucket_of(of, number), of.epoch, granted));
+    }
+    for (auto const& each : leftovers(one.buckets, made)) {
+        std::vector<settlement> const told{{.id = each.id.str(), .fate = each.what}};
+        requests.push_back(settle(bucket_of(of, each.bucket), of.epoch, told));
+    }
+}
+
+} // namespace holdfast::workers

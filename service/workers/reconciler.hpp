@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps Redis in line with PostgreSQL for items that it stands before: loads them, compares both
+// many times a second under live traffic, and lets Redis answer only for a moment after each
+// comparison. One process does it at a time.
+#pragma once
+
+#include "redis/client.hpp"
+#include "service/fast_path/comparison.hpp"
+#include "service/fast_path/roster.hpp"
+#include "service/workers/periodic.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::workers {
+
+struct reconciler_options {
+    redis::target where;
+    std::string prefix = "holdfast";
+    redis::timeouts limits = {};
+    std::chrono::days keep_keys{90};     // how old a request may be that is repeated
+    std::chrono::seconds calm_after{60}; // live for so long, the next pause is a short one
+};
+
+class reconciler {
+public:
+    // The roster must outlive this.
+    reconciler(reconciler_options, fast_path::roster&, metrics&);
+
+    // One round over all items. Throws redis::error.
+    progress step(db::link&);
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    struct watched {
+        fast_path::item item;
+        bool is_loaded = false; // what PostgreSQL had before the epoch is noted as well
+        timestamp opened_at;
+        fast_path::facts before; // as last read
+        clock::time_point since = clock::now();
+        bool is_calm = false;
+    };
+
+    // What a round has seen of one item.
+    struct seen {
+        watched* of = nullptr;
+        std::vector<fast_path::sight> buckets = {};
+    };
+
+    [[nodiscard]] bool is_ours(db::link&);
+    void open(db::link&, fast_path::item);
+    void watch(db::link&, fast_path::item const&);
+    void note_all(db::link&, watched&);
+    [[nodiscard]] std::vector<seen> look(db::link&);
+    void compare(db::link&, std::vector<seen>&);
+    void correct(seen const&, fast_path::facts const& now, std::set<uuid> const& made,
+                 std::vector<std::string> const& relieved, std::vector<redis::request>&);
+    void close(db::link&, fast_path::item const&, std::string const& why);
+    [[nodiscard]] fast_path::bucket bucket_of(fast_path::item const&, int number) const;
+
+    reconciler_options options_;
+    redis::client redis_;
+    fast_path::roster& roster_;
+    metrics& metrics_;
+    std::uint64_t our_session_ = 0; // that has the lock
+    std::map<std::string, watched> watched_;
+    clock::time_point open_again_{}; // after Redis could not be loaded
+};
+
+} // namespace holdfast::workers
