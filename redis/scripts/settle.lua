@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Tells what became of requests that went on to PostgreSQL. What was taken under an id is settled
--- once, however often it is told.
+-- Tells what became of requests that went on to PostgreSQL. What is pending under an id is settled
+-- once, however often it is told; of what was only asked about, nothing was taken here yet.
 --
 -- KEYS  1 state, 2 pending, 3 noted, 4 customers
 -- ARGV  1 epoch, then of each request its reservation id and what became of it:
@@ -8,8 +8,8 @@
 --         back                      nothing: the units are free again
 --         limit                     the same, and the customer has as many as one may
 --         short N (location, available)…  the same, but these levels had only so many
---         sold N (location, quantity)…    PostgreSQL has it, and it was not taken here
---         freed CUSTOMER N (location, quantity)…  units came back to PostgreSQL
+--         sold N (location, quantity)…    units went in PostgreSQL
+--         freed CUSTOMER N (location, quantity)…  units came back there
 -- Returns the number of requests that were pending, or -1 when the SKU is not loaded under this
 -- epoch.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'limit', 'reliefs')
@@ -61,16 +61,18 @@ local function close(id, outcome, short)
     end
     settled = settled + 1
     redis.call('HDEL', KEYS[2], id)
-    local told, count, rest = string.match(entry, '^%d+ (%d+) (%d+) (.*)$')
+    local kind, told, count, rest = string.match(entry, '^(%w+) %d+ (%d+) (%d+) (.*)$')
     local total = 0
     for _ = 1, tonumber(count) do
         local location, quantity, others = string.match(rest, '^(%S+) (%d+) (.*)$')
         rest = others
         quantity = tonumber(quantity)
         total = total + quantity
-        change('h:' .. location, -quantity)
-        if outcome ~= 'kept' then
-            change('a:' .. location, quantity)
+        if kind == 'asked' then
+            change('a:' .. location, outcome == 'kept' and -quantity or 0)
+        else
+            change('h:' .. location, -quantity)
+            change('a:' .. location, outcome == 'kept' and 0 or quantity)
         end
     end
     for _, one in ipairs(short) do
@@ -80,7 +82,7 @@ local function close(id, outcome, short)
         end
     end
     if limit > 0 and rest ~= '' then
-        change_customer(rest, outcome == 'kept' and total or 0, -total)
+        change_customer(rest, outcome == 'kept' and total or 0, kind == 'taken' and -total or 0)
         if outcome == 'limit' and told == reliefs then
             redis.call('HSET', KEYS[4], rest, string.format('%.0f 0', limit))
         end

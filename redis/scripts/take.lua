@@ -4,8 +4,9 @@
 -- that a request that is repeated is never refused here.
 --
 -- KEYS  1 state, 2 pending, 3 noted, 4 customers
--- ARGV  1 epoch, then of each request its reservation id, note, customer ('' is none), 1 to take or
---       0 to note only, number of lines, and of each line location and quantity
+-- ARGV  1 epoch, then of each request its reservation id, note, customer ('' is none), what to do
+--       (take: the whole of this; ask: let PostgreSQL decide; note: it was decided in another
+--       bucket), number of lines, and of each line location and quantity
 -- Returns {} when the SKU is not loaded under this epoch, or its notes are gone: then nothing is
 -- noted. Else of each
 -- request a list: its verdict, then of each line what was available and what was held.
@@ -73,7 +74,7 @@ end
 local answers, notes, noted, pending = {}, {}, {}, {}
 local at = 2
 while at <= #ARGV do
-    local id, note, name, takes, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+    local id, note, name, wish, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
     at = at + 5
     local lines, total, text = {}, 0, ''
     for i = 1, tonumber(count) do
@@ -83,7 +84,7 @@ while at <= #ARGV do
         at = at + 2
     end
     local verdict = ASK
-    if takes == '1' and is_fresh then
+    if wish == 'take' and is_fresh then
         verdict = is_open and verdict_of(name, total, lines) or CLOSED
     end
     if verdict > ASK and (noted[note] or redis.call('SISMEMBER', KEYS[3], note) == 1) then
@@ -104,13 +105,15 @@ while at <= #ARGV do
         noted[note] = true
         notes[#notes + 1] = note
     end
-    if verdict == TAKEN then
+    -- Whoever is only asked about is pending as well: PostgreSQL may have it before we are told.
+    if verdict == TAKEN or (verdict == ASK and wish ~= 'note') then
+        local kind = verdict == TAKEN and 'taken ' or 'asked '
         pending[#pending + 1] = id
-        pending[#pending + 1] = now .. ' ' .. state[7] .. ' ' .. count .. ' ' .. text .. name
-        if limit > 0 and name ~= '' then
-            customer_of(name).wants = customer_of(name).wants + total
-            customer_of(name).is_changed = true
-        end
+        pending[#pending + 1] = kind .. now .. ' ' .. state[7] .. ' ' .. count .. ' ' .. text .. name
+    end
+    if verdict == TAKEN and limit > 0 and name ~= '' then
+        customer_of(name).wants = customer_of(name).wants + total
+        customer_of(name).is_changed = true
     end
     answers[#answers + 1] = answer
 end

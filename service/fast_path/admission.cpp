@@ -70,12 +70,14 @@ void take_in(part& p, decision const& d)
         }
         p.verdict = verdict::ask; // enough in all: PostgreSQL does not know of buckets
         p.is_to_be_noted = p.of.buckets > 1;
+        p.bucket = p.home;
+        p.wanted.what = wish::ask;
     } else {
         p.bucket = (p.home + p.tried) % p.of.buckets;
         p.is_to_be_noted = p.tried > 0;
         p.verdict = d.verdict;
+        p.wanted.what = wish::note;
     }
-    p.wanted.what = wish::note;
 }
 
 bool is_open(part const& p)
@@ -159,15 +161,7 @@ refusal over_limit(part const& p)
             .detail = "This customer has as many of " + p.of.sku.str() + " as one may have."};
 }
 
-std::vector<std::pair<std::string, units>> levels_of(part const& p)
-{
-    std::vector<std::pair<std::string, units>> levels;
-    for (auto const& line : p.lines)
-        levels.emplace_back(line.at.location.str(), line.quantity);
-    return levels;
-}
-
-// What a taken part has to be settled as.
+// What a part has to be settled as that PostgreSQL refused.
 settlement settlement_of(part const& p, std::string id, refusal const& why)
 {
     settlement made{.id = std::move(id), .fate = fate::back};
@@ -202,7 +196,7 @@ admission::admission(reserve_command const& cmd, items const& all)
         p->wanted = {.id = id_.str(),
                      .note = note,
                      .customer = cmd.customer,
-                     .what = takes ? wish::take : wish::note,
+                     .what = takes ? wish::take : wish::ask,
                      .lines = p->lines};
         p->home = home_of(cmd.customer, note, p->of.buckets);
     }
@@ -251,15 +245,12 @@ std::vector<telling> tellings_of(admission const& of, result<outcome<reservation
     auto const id = of.id().str();
     std::vector<telling> told;
     for (auto const& p : of.parts()) {
-        if (p->verdict == verdict::taken && is_made)
-            told.push_back({p->of, p->bucket, {.id = id, .fate = fate::kept}});
-        else if (p->verdict == verdict::taken && answer != nullptr && !*answer)
-            told.push_back({p->of, p->bucket, settlement_of(*p, id, answer->error())});
-        else if (p->verdict == verdict::taken)
-            told.push_back({p->of, p->bucket, {.id = id, .fate = fate::back}});
-        else if (is_made)
-            told.push_back(
-                {p->of, p->home, {.id = id, .fate = fate::sold, .lines = levels_of(*p)}});
+        if (!p->verdict || is_refusal(p->verdict))
+            continue;
+        settlement what{.id = id, .fate = is_made ? fate::kept : fate::back};
+        if (!is_made && answer != nullptr && !*answer)
+            what = settlement_of(*p, id, answer->error());
+        told.push_back({p->of, p->bucket, std::move(what)});
     }
     return told;
 }

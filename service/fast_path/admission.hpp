@@ -42,7 +42,7 @@ struct part {
     bool is_lost = false;        // Redis did not answer, or knows no such epoch
     bool is_to_be_noted = false; // at home, after it was served elsewhere
     std::optional<fast_path::verdict> verdict = {};
-    int bucket = 0; // where it was taken
+    int bucket = 0; // where it is pending
 };
 
 class admission {

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> fates{"kept", "back", "limit", "short", "sold", "freed"};
 
+constexpr std::array<std::string_view, 3> wishes{"take", "ask", "note"};
+
 using arguments = std::vector<std::string>;
 
 void add_lines(arguments& to, std::span<std::pair<std::string, units> const> lines)
@@ -29,7 +31,7 @@ std::string text_of(redis_time t)
     return std::to_string(t.count());
 }
 
-// "TIME RELIEFS COUNT (LOCATION QUANTITY )…CUSTOMER"
+// "KIND TIME RELIEFS COUNT (LOCATION QUANTITY )…CUSTOMER"
 pending_request read_pending(std::string const& id, std::string_view entry)
 {
     auto const word = [&entry] {
@@ -41,7 +43,8 @@ pending_request read_pending(std::string const& id, std::string_view entry)
     auto const known = uuid::parse(id);
     if (!known)
         throw redis::error("a pending request has no id");
-    pending_request read{.id = *known, .since = redis_time(word().number())};
+    bool const is_taken = word().text() == "taken";
+    pending_request read{.id = *known, .since = redis_time(word().number()), .is_taken = is_taken};
     static_cast<void>(word());
     for (auto count = word().number(); count > 0; --count) {
         auto const location = word().text();
@@ -72,7 +75,7 @@ redis::request take(bucket const& from, std::int64_t epoch, std::span<applicatio
         args.push_back(each->id);
         args.push_back(each->note);
         args.push_back(each->customer.value_or(""));
-        args.emplace_back(each->what == wish::take ? "1" : "0");
+        args.emplace_back(wishes.at(static_cast<std::size_t>(each->what)));
         args.push_back(std::to_string(each->lines.size()));
         for (auto const& line : each->lines) {
             args.push_back(line.at.location.str());

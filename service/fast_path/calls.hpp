@@ -29,7 +29,7 @@ struct stand {
 // In the order of take.lua.
 enum class verdict { taken = 1, ask, short_of_units, customer_limit, closed };
 
-enum class wish { take, note };
+enum class wish { take, ask, note };
 
 // A request for units of one SKU.
 struct application {
@@ -70,6 +70,7 @@ using redis_time = std::chrono::milliseconds;
 struct pending_request {
     uuid id;
     redis_time since{};
+    bool is_taken = false;              // else it was only asked about
     std::map<std::string, units> lines; // by location
 };
 

@@ -49,10 +49,13 @@ std::map<std::string, units> handed_to_redis(std::vector<sight> const& buckets,
     for (auto const& bucket : buckets) {
         for (auto const& [location, level] : bucket.levels)
             sums[location] += level.available;
-        for (auto const& request : bucket.pending)
-            if (!made.contains(request.id))
-                for (auto const& [location, quantity] : request.lines)
-                    sums[location] += quantity;
+        for (auto const& request : bucket.pending) {
+            bool const is_made = made.contains(request.id);
+            if (request.is_taken == is_made)
+                continue; // both know, or neither does
+            for (auto const& [location, quantity] : request.lines)
+                sums[location] += request.is_taken ? quantity : -quantity;
+        }
     }
     return sums;
 }

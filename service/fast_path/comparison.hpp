@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Redis says of an item against what PostgreSQL says, while both change.
 //
-// A unit that Redis may hand out is available in one of the buckets, or held by a request under
-// way that PostgreSQL does not have yet. Redis is looked at between two readings of PostgreSQL.
-// Requests that PostgreSQL gets in between only make its later reading smaller, so what is missing
-// by that one is missing for certain; and what is too much by both is too much for certain.
+// A unit that Redis may hand out is available in one of the buckets, or taken there by a request
+// under way that PostgreSQL does not have yet; it is not when PostgreSQL has a request that Redis
+// let through untaken and was not told of yet. Redis is looked at between two readings of
+// PostgreSQL. Requests that PostgreSQL gets in between only make its later reading smaller, so what
+// is missing by that one is missing for certain; and what is too much by both is too much for
+// certain.
 #pragma once
 
 #include "db/fast_path.hpp"
