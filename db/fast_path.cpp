@@ -35,9 +35,9 @@ void close(transaction& tx, std::string const& sku, std::int64_t epoch)
     tx.exec(sql::fast_path::close, sku, epoch);
 }
 
-void suspend(transaction& tx, std::string const& sku, std::int64_t epoch)
+bool suspend(transaction& tx, std::string const& sku, std::int64_t epoch)
 {
-    tx.exec(sql::fast_path::suspend, sku, epoch);
+    return tx.exec(sql::fast_path::suspend, sku, epoch) == 1;
 }
 
 void calm(transaction& tx, std::string const& sku, std::int64_t epoch)

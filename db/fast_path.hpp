@@ -43,7 +43,7 @@ struct row {
 // From the commit on, none need be. Nothing happens when it is open under another epoch. Suspended,
 // it is not opened again for a while.
 void close(transaction&, std::string const& sku, std::int64_t epoch);
-void suspend(transaction&, std::string const& sku, std::int64_t epoch);
+bool suspend(transaction&, std::string const& sku, std::int64_t epoch); // whether it was open
 
 // It has been open for long without trouble: the next pause is a short one.
 void calm(transaction&, std::string const& sku, std::int64_t epoch);

@@ -114,13 +114,12 @@ void desk::tell(admission const& entry, result<outcome<reservation>> const* done
 // Waits until nobody asks Redis about the item any more.
 boost::asio::awaitable<void> desk::pass_by(item const& which)
 {
-    metrics_.fast_path_suspended();
-    log::warning("fast_path.suspended", {{"sku", which.sku.str()}, {"epoch", which.epoch}});
-    auto const suspend = [&](db::link& link) {
-        roster_.suspend(link, which);
-        return 0;
-    };
-    co_await workers_.run(suspend);
+    auto const suspend = [&](db::link& link) { return roster_.suspend(link, which) ? 1 : 0; };
+    auto const was_open = co_await workers_.run(suspend);
+    if (was_open == 1) {
+        metrics_.fast_path_suspended();
+        log::warning("fast_path.suspended", {{"sku", which.sku.str()}, {"epoch", which.epoch}});
+    }
     co_await rest(lease_is_over);
 }
 

@@ -54,13 +54,15 @@ void roster::close(db::link& link, item const& which)
     refresh(link);
 }
 
-void roster::suspend(db::link& link, item const& which)
+bool roster::suspend(db::link& link, item const& which)
 {
+    bool was_open = false;
     db::transact(link, [&](db::transaction& tx) {
-        db::fast_path::suspend(tx, which.sku.str(), which.epoch);
+        was_open = db::fast_path::suspend(tx, which.sku.str(), which.epoch);
         return 0;
     });
     refresh(link);
+    return was_open;
 }
 
 } // namespace holdfast::fast_path

@@ -41,7 +41,7 @@ public:
     // while. Nothing happens when its epoch is another one. Whoever wants to serve it past Redis
     // waits for `lease_is_over` then.
     void close(db::link&, item const&);
-    void suspend(db::link&, item const&);
+    bool suspend(db::link&, item const&); // whether it was open
 
 private:
     mutable std::mutex mutex_;

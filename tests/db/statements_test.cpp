@@ -280,7 +280,7 @@ void put_redis_before(workbench& bench)
     (void)keeping.step(bench.link);
     auto const item = roster.now()->at(at.sku.str());
     roster.close(bench.link, item);
-    roster.suspend(bench.link, item);
+    CHECK_FALSE(roster.suspend(bench.link, item)); // it is closed already
     CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
 }
 
