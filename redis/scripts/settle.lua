@@ -6,8 +6,7 @@
 -- ARGV  1 epoch, then of each request its reservation id and what became of it:
 --         kept                      PostgreSQL has it
 --         back                      nothing: the units are free again
---         limit                     the same, and the customer has as many as one may
---         short N (location, available)…  the same, but these levels had only so many
+--         limit                     the same, and that many were too many for the customer
 --         sold N (location, quantity)…    units went in PostgreSQL
 --         freed CUSTOMER N (location, quantity)…  units came back there
 -- Returns the number of requests that were pending, or -1 when the SKU is not loaded under this
@@ -25,19 +24,18 @@ local function change(field, by)
     changes[field] = (changes[field] or 0) + by
 end
 
+-- Returns how many he has and wants then.
 local function change_customer(name, has, wants)
-    local found = redis.call('HGET', KEYS[4], name)
-    if found then
-        local had, wanted = string.match(found, '^(%d+) (%d+)$')
-        has = has + tonumber(had)
-        wants = wants + tonumber(wanted)
-    end
-    if has <= 0 and wants <= 0 then
+    local found = redis.call('HGET', KEYS[4], name) or '0 0'
+    local had, wanted = string.match(found, '^(%d+) (%d+)$')
+    has = math.max(0, has + tonumber(had))
+    wants = math.max(0, wants + tonumber(wanted))
+    if has == 0 and wants == 0 then
         redis.call('HDEL', KEYS[4], name)
     else
-        redis.call('HSET', KEYS[4], name,
-            string.format('%.0f %.0f', math.max(0, has), math.max(0, wants)))
+        redis.call('HSET', KEYS[4], name, string.format('%.0f %.0f', has, wants))
     end
+    return has, wants
 end
 
 local function pairs_at(at)
@@ -48,13 +46,8 @@ local function pairs_at(at)
     return list, at + 1 + 2 * count
 end
 
-local function available_at(location)
-    return tonumber(redis.call('HGET', KEYS[1], 'a:' .. location) or 0)
-        + (changes['a:' .. location] or 0)
-end
-
 -- Takes a request out of those pending.
-local function close(id, outcome, short)
+local function close(id, outcome)
     local entry = redis.call('HGET', KEYS[2], id)
     if not entry then
         return
@@ -75,16 +68,11 @@ local function close(id, outcome, short)
             change('a:' .. location, outcome == 'kept' and 0 or quantity)
         end
     end
-    for _, one in ipairs(short) do
-        local over = available_at(one.location) - one.number
-        if over > 0 then
-            change('a:' .. one.location, -over)
-        end
-    end
     if limit > 0 and rest ~= '' then
-        change_customer(rest, outcome == 'kept' and total or 0, kind == 'taken' and -total or 0)
-        if outcome == 'limit' and told == reliefs then
-            redis.call('HSET', KEYS[4], rest, string.format('%.0f 0', limit))
+        local has, wants = change_customer(rest, outcome == 'kept' and total or 0, -total)
+        -- Only if nothing else of his is under way, which may be among what he has already.
+        if outcome == 'limit' and told == reliefs and wants == 0 then
+            change_customer(rest, math.max(0, limit - total + 1 - has), 0)
         end
     end
 end
@@ -107,10 +95,7 @@ while at <= #ARGV do
             change('a:' .. one.location, -one.number)
         end
     else
-        if outcome == 'short' then
-            list, at = pairs_at(at)
-        end
-        close(id, outcome, list)
+        close(id, outcome)
     end
 end
 for field, by in pairs(changes) do

@@ -110,10 +110,10 @@ while at <= #ARGV do
         local kind = verdict == TAKEN and 'taken ' or 'asked '
         pending[#pending + 1] = id
         pending[#pending + 1] = kind .. now .. ' ' .. state[7] .. ' ' .. count .. ' ' .. text .. name
-    end
-    if verdict == TAKEN and limit > 0 and name ~= '' then
-        customer_of(name).wants = customer_of(name).wants + total
-        customer_of(name).is_changed = true
+        if limit > 0 and name ~= '' then
+            customer_of(name).wants = customer_of(name).wants + total
+            customer_of(name).is_changed = true
+        end
     end
     answers[#answers + 1] = answer
 end

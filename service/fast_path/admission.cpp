@@ -161,24 +161,10 @@ refusal over_limit(part const& p)
             .detail = "This customer has as many of " + p.of.sku.str() + " as one may have."};
 }
 
-// What a part has to be settled as that PostgreSQL refused.
-settlement settlement_of(part const& p, std::string id, refusal const& why)
-{
-    settlement made{.id = std::move(id), .fate = fate::back};
-    if (why.code == errc::customer_limit)
-        made.fate = fate::limit;
-    for (auto const& each : why.items)
-        if (each.at.sku == p.of.sku)
-            made.lines.emplace_back(each.at.location.str(), each.available);
-    if (why.code == errc::insufficient_stock && !made.lines.empty())
-        made.fate = fate::short_of_units;
-    return made;
-}
-
 } // namespace
 
 admission::admission(reserve_command const& cmd, items const& all)
-    : id_(uuid::make_v7(hint_of(cmd.lines.front().at.sku)))
+    : id_(uuid::make_v7(hint_of(cmd.lines.front().at.sku))), supersedes_(cmd.supersedes)
 {
     std::size_t lines = 0;
     for (auto const& line : cmd.lines) {
@@ -241,16 +227,20 @@ std::vector<fast_path_note> admission::notes() const
 
 std::vector<telling> tellings_of(admission const& of, result<outcome<reservation>> const* answer)
 {
-    bool const is_made = answer != nullptr && *answer && !(*answer)->is_replay;
-    auto const id = of.id().str();
+    auto end = fate::back;
+    if (answer != nullptr && *answer && !(*answer)->is_replay)
+        end = fate::kept;
+    else if (answer != nullptr && !*answer && answer->error().code == errc::customer_limit)
+        end = fate::limit;
     std::vector<telling> told;
     for (auto const& p : of.parts()) {
         if (!p->verdict || is_refusal(p->verdict))
             continue;
-        settlement what{.id = id, .fate = is_made ? fate::kept : fate::back};
-        if (!is_made && answer != nullptr && !*answer)
-            what = settlement_of(*p, id, answer->error());
-        told.push_back({p->of, p->bucket, std::move(what)});
+        told.push_back({p->of, p->bucket, {.id = of.id().str(), .fate = end}});
+        // What he gave up for it is no longer among what he has.
+        if (of.supersedes() && end == fate::kept && p->wanted.customer)
+            told.push_back(
+                {p->of, p->home, {.fate = fate::freed, .customer = *p->wanted.customer}});
     }
     return told;
 }

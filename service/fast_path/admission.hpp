@@ -48,7 +48,7 @@ struct part {
 class admission {
 public:
     // Of the lines for items in the list; the command and the list outlive this. When others are
-    // among the lines, Redis only notes the request.
+    // among the lines, or a hold is superseded, PostgreSQL decides, and Redis only has it pending.
     admission(reserve_command const&, items const&);
     admission(admission&&) = default;
     admission& operator=(admission&&) = default;
@@ -65,6 +65,8 @@ public:
     [[nodiscard]] uuid const& id() const noexcept { return id_; }
     [[nodiscard]] std::vector<fast_path_note> notes() const;
 
+    [[nodiscard]] bool supersedes() const noexcept { return supersedes_.has_value(); }
+
     [[nodiscard]] std::vector<std::unique_ptr<part>>& parts() noexcept { return parts_; }
     [[nodiscard]] std::vector<std::unique_ptr<part>> const& parts() const noexcept
     {
@@ -73,6 +75,7 @@ public:
 
 private:
     uuid id_;
+    std::optional<uuid> supersedes_;
     std::vector<std::unique_ptr<part>> parts_; // what they refer to in themselves stays in place
 };
 

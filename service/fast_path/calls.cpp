@@ -11,7 +11,7 @@ namespace holdfast::fast_path {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> fates{"kept", "back", "limit", "short", "sold", "freed"};
+constexpr std::array<std::string_view, 5> fates{"kept", "back", "limit", "sold", "freed"};
 
 constexpr std::array<std::string_view, 3> wishes{"take", "ask", "note"};
 
@@ -110,8 +110,7 @@ redis::request settle(bucket const& in, std::int64_t epoch, std::span<settlement
         args.emplace_back(fates.at(static_cast<std::size_t>(each.fate)));
         if (each.fate == fate::freed)
             args.push_back(each.customer);
-        if (each.fate == fate::short_of_units || each.fate == fate::sold ||
-            each.fate == fate::freed)
+        if (each.fate == fate::sold || each.fate == fate::freed)
             add_lines(args, each.lines);
     }
     return {in.state, redis::call("settle", in.all(), args)};

@@ -52,7 +52,7 @@ struct decision {
 [[nodiscard]] std::vector<decision> read_decisions(redis::reply const&,
                                                    std::span<application const* const>);
 
-enum class fate { kept, back, limit, short_of_units, sold, freed };
+enum class fate { kept, back, limit, sold, freed };
 
 // What became of a request.
 struct settlement {

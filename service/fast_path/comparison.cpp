@@ -11,12 +11,6 @@ namespace {
 constexpr auto untold = std::chrono::seconds(1);
 constexpr auto abandoned = std::chrono::seconds(30);
 
-units available_at(facts const& known, std::string const& location)
-{
-    auto const found = known.find(location);
-    return found == known.end() ? 0 : found->second.available;
-}
-
 units available_in(sight const& bucket, std::string const& location)
 {
     auto const found = bucket.levels.find(location);
@@ -70,13 +64,15 @@ std::vector<difference> differences(facts const& before, facts const& after,
         locations.insert(location);
     std::vector<difference> wrong;
     for (auto const& location : locations) {
-        auto const now = available_at(after, location);
+        auto const now = after.find(location);
+        auto const was = before.find(location);
+        auto const expected = now == after.end() ? 0 : now->second.available;
         auto const known = found.find(location);
         auto const there = known == found.end() ? 0 : known->second;
-        if (there < now)
-            wrong.push_back({location, now, there});
-        else if (auto const most = std::max(now, available_at(before, location)); there > most)
-            wrong.push_back({location, most, there});
+        bool const is_still =
+            now != after.end() && was != before.end() && now->second.version == was->second.version;
+        if (there < expected || (there > expected && is_still))
+            wrong.push_back({location, expected, there});
     }
     return wrong;
 }

@@ -5,8 +5,8 @@
 // under way that PostgreSQL does not have yet; it is not when PostgreSQL has a request that Redis
 // let through untaken and was not told of yet. Redis is looked at between two readings of
 // PostgreSQL. Requests that PostgreSQL gets in between only make its later reading smaller, so what
-// is missing by that one is missing for certain; and what is too much by both is too much for
-// certain.
+// is missing by that one is missing for certain. What is too much is so for certain only if the
+// level has the same version in both.
 #pragma once
 
 #include "db/fast_path.hpp"
