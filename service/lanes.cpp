@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/lanes.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
 #include <array>
 
@@ -95,20 +93,12 @@ boost::asio::awaitable<result<reservation>> lanes::run(settle_command const& cmd
 
 boost::asio::awaitable<void> lanes::wait(waiting& w, std::uint16_t hint)
 {
-    namespace asio = boost::asio;
-    w.executor = co_await asio::this_coro::executor;
     w.queued_at = clock::now();
     auto& to = *lanes_[hint % lanes_.size()];
-    auto initiate = [&](auto handler) {
-        auto const resume = std::make_shared<decltype(handler)>(std::move(handler));
-        w.resume = [resume] { std::move (*resume)(); };
-        if (push(to, w))
-            return;
-        w.fault = std::make_exception_ptr(overloaded());
-        asio::post(w.executor, std::move(w.resume));
-    };
-    co_await asio::async_initiate<asio::use_awaitable_t<> const, void()>(initiate,
-                                                                         asio::use_awaitable);
+    auto const push_it = [this, &to, &w] { return push(to, w); };
+    bool const is_queued = co_await wait_in_queue(w.who, push_it);
+    if (!is_queued)
+        throw overloaded();
     if (w.fault)
         std::rethrow_exception(w.fault);
 }
@@ -240,24 +230,14 @@ bool lanes::set_aside(waiting& w)
     return false;
 }
 
-// One hand-over for each thread that waits. A command is gone once its caller runs.
+// A command is gone once its caller runs.
 void lanes::answer(std::span<waiting*> done)
 {
-    while (!done.empty()) {
-        auto const executor = done.front()->executor;
-        auto const others = std::stable_partition(
-            done.begin(), done.end(), [&](waiting const* w) { return w->executor == executor; });
-        auto const count = static_cast<std::size_t>(others - done.begin());
-        std::vector<std::function<void()>> callers;
-        callers.reserve(count);
-        for (auto* w : done.first(count))
-            callers.push_back(std::move(w->resume));
-        done = done.subspan(count);
-        boost::asio::post(executor, [callers = std::move(callers)] {
-            for (auto const& resume : callers)
-                resume();
-        });
-    }
+    std::vector<waiter*> callers;
+    callers.reserve(done.size());
+    for (auto* w : done)
+        callers.push_back(&w->who);
+    resume_all(std::move(callers));
 }
 
 } // namespace holdfast

@@ -6,13 +6,10 @@
 #pragma once
 
 #include "service/reservations.hpp"
+#include "service/waiter.hpp"
 #include "service/worker_pool.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <condition_variable>
@@ -66,8 +63,7 @@ private:
         settle_answer settled = {};
         std::exception_ptr fault = {};
         std::chrono::steady_clock::time_point queued_at = {};
-        boost::asio::any_io_executor executor = {}; // of the caller
-        std::function<void()> resume = {};          // to be called there
+        waiter who = {};
     };
 
     struct lane {

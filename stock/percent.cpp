@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stock/percent.hpp"
 
+#include "stock/hex_digit.hpp"
+
 namespace holdfast {
 
 namespace {
-
-// The value of a hexadecimal digit, or -1.
-int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 bool is_unreserved(char c)
 {
@@ -34,8 +24,8 @@ std::optional<std::string> percent_decoded(std::string_view text)
             decoded += text[i];
             continue;
         }
-        auto const high = i + 1 < text.size() ? digit_value(text[i + 1]) : -1;
-        auto const low = i + 2 < text.size() ? digit_value(text[i + 2]) : -1;
+        auto const high = i + 1 < text.size() ? value_of_hex_digit(text[i + 1]) : -1;
+        auto const low = i + 2 < text.size() ? value_of_hex_digit(text[i + 2]) : -1;
         if (high < 0 || low < 0)
             return std::nullopt;
         decoded += static_cast<char>(high * 16 + low);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stock/uuid.hpp"
 
+#include "stock/hex_digit.hpp"
+
 #include <chrono>
 #include <random>
 
@@ -16,17 +18,6 @@ std::mt19937_64& random_bits()
         return std::mt19937_64(seed);
     }();
     return engine;
-}
-
-int digit_of(char c) noexcept
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
 }
 
 bool is_hyphen_place(std::size_t i) noexcept
@@ -77,7 +68,7 @@ std::optional<uuid> uuid::parse(std::string_view text) noexcept
                 return std::nullopt;
             continue;
         }
-        auto const digit = digit_of(text[i]);
+        auto const digit = value_of_hex_digit(text[i]);
         if (digit < 0)
             return std::nullopt;
         auto& byte = id.bytes_[nibble / 2];

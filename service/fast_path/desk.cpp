@@ -3,10 +3,7 @@
 
 #include "service/log.hpp"
 #include "service/overload.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "service/waiter.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -38,12 +35,6 @@ std::vector<telling> freed_by(reservation const& r, items const& all)
         told.push_back({found->second, home, std::move(what)});
     }
     return told;
-}
-
-boost::asio::awaitable<void> rest(std::chrono::milliseconds time)
-{
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, time);
-    co_await timer.async_wait(boost::asio::use_awaitable);
 }
 
 } // namespace

@@ -3,11 +3,6 @@
 
 #include "service/overload.hpp"
 
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -95,19 +90,11 @@ void gate::tell(std::vector<telling> told)
 
 boost::asio::awaitable<void> gate::wait(waiting& w)
 {
-    namespace asio = boost::asio;
-    w.executor = co_await asio::this_coro::executor;
     w.queued_at = clock::now();
-    auto initiate = [&](auto handler) {
-        auto const resume = std::make_shared<decltype(handler)>(std::move(handler));
-        w.resume = [resume] { std::move (*resume)(); };
-        if (push(&w))
-            return;
-        w.fault = std::make_exception_ptr(overloaded());
-        asio::post(w.executor, std::move(w.resume));
-    };
-    co_await asio::async_initiate<asio::use_awaitable_t<> const, void()>(initiate,
-                                                                         asio::use_awaitable);
+    auto const push_it = [this, &w] { return push(&w); };
+    bool const is_queued = co_await wait_in_queue(w.who, push_it);
+    if (!is_queued)
+        throw overloaded();
     if (w.fault)
         std::rethrow_exception(w.fault);
 }
@@ -156,7 +143,7 @@ void gate::do_batch(redis::client& client, std::vector<waiting*>& batch)
     auto const now = clock::now();
     for (auto* w : batch) {
         metrics_.redis_waited(now - w->queued_at);
-        if (now - w->queued_at > options_.queue_wait_max && w->resume)
+        if (now - w->queued_at > options_.queue_wait_max && !w->kept)
             w->fault = std::make_exception_ptr(overloaded());
         else if (auto* const* one = std::get_if<admission*>(&w->what))
             asked.push_back(*one);
@@ -198,24 +185,13 @@ void gate::count(std::vector<admission*> const& asked)
 // A request is gone once its caller runs.
 void gate::answer(std::vector<waiting*> const& done)
 {
-    struct group {
-        boost::asio::any_io_executor executor;
-        std::vector<std::function<void()>> callers = {};
-    };
-    std::vector<group> groups;
+    std::vector<waiter*> callers;
     for (auto* w : done) {
         if (auto const gone = std::move(w->kept))
             continue;
-        auto known = std::ranges::find(groups, w->executor, &group::executor);
-        if (known == groups.end())
-            known = groups.insert(known, {w->executor});
-        known->callers.push_back(std::move(w->resume));
+        callers.push_back(&w->who);
     }
-    for (auto& each : groups)
-        boost::asio::post(each.executor, [callers = std::move(each.callers)] {
-            for (auto const& resume : callers)
-                resume();
-        });
+    resume_all(std::move(callers));
 }
 
 } // namespace holdfast::fast_path

@@ -7,8 +7,8 @@
 #include "redis/client.hpp"
 #include "service/fast_path/admission.hpp"
 #include "service/metrics.hpp"
+#include "service/waiter.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -69,8 +68,7 @@ private:
         std::vector<redis::reply> replies = {};
         std::exception_ptr fault = {};
         std::chrono::steady_clock::time_point queued_at = {};
-        boost::asio::any_io_executor executor = {};
-        std::function<void()> resume = {};  // to be called there; nobody waits when empty
+        waiter who = {};
         std::shared_ptr<waiting> kept = {}; // by itself, when nobody waits
     };
 

@@ -2,10 +2,7 @@
 #include "service/fast_path/inspection.hpp"
 
 #include "db/transact.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "service/waiter.hpp"
 
 #include <algorithm>
 #include <set>
@@ -184,8 +181,7 @@ boost::asio::awaitable<inspection> inspector::compare(bool repair)
         co_return made;
     auto last = co_await look();
     for (int n = 1; n < looks && !last.findings.empty(); ++n) {
-        boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, between_looks);
-        co_await timer.async_wait(boost::asio::use_awaitable);
+        co_await rest(between_looks);
         auto now = co_await look();
         auto const before = std::exchange(last, std::move(now));
         round kept;

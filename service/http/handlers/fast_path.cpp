@@ -4,10 +4,7 @@
 #include "service/http/handlers.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/wire.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "service/waiter.hpp"
 
 #include <chrono>
 #include <utility>
@@ -18,12 +15,6 @@ namespace {
 
 constexpr auto loading_max = std::chrono::seconds(10);
 constexpr auto between_looks = std::chrono::milliseconds(25);
-
-boost::asio::awaitable<void> rest(std::chrono::milliseconds time)
-{
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, time);
-    co_await timer.async_wait(boost::asio::use_awaitable);
-}
 
 refusal no_redis()
 {
