@@ -10,14 +10,19 @@ std::vector<row> all(transaction& tx)
     return tx.many<row>(sql::fast_path::all);
 }
 
-bool switch_on(transaction& tx, sku const& of, std::int64_t buckets)
+bool switch_on(transaction& tx, sku const& of, std::string_view mode, std::int64_t buckets)
 {
-    return tx.exec(sql::fast_path::switch_on, of, buckets) == 1;
+    return tx.exec(sql::fast_path::switch_on, of, mode, buckets) == 1;
 }
 
 bool switch_off(transaction& tx, sku const& of)
 {
     return tx.exec(sql::fast_path::switch_off, of) == 1;
+}
+
+void retire_queues(transaction& tx, std::string const& sku)
+{
+    tx.exec(sql::fast_path::retire_queues, sku);
 }
 
 std::int64_t next_epoch(transaction& tx)

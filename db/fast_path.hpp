@@ -13,13 +13,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::db::fast_path {
 
 struct row {
     std::string sku;
+    bool is_on = true; // else it only may have something in its queues
+    bool is_async = false;
     std::int64_t buckets = 1;
+    std::int64_t queues = 0;    // buckets that may have something in their queues
     std::int64_t epoch = 0;     // 0: PostgreSQL serves it alone
     bool may_be_opened = false; // the pause after a suspension is over
 };
@@ -27,11 +31,14 @@ struct row {
 // By SKU, at most 10 000.
 [[nodiscard]] std::vector<row> all(transaction&);
 
-// False when there is no such item.
-[[nodiscard]] bool switch_on(transaction&, sku const&, std::int64_t buckets);
+// `mode`: durable or async. False when there is no such item.
+[[nodiscard]] bool switch_on(transaction&, sku const&, std::string_view mode, std::int64_t buckets);
 
 // False when it was not on.
 [[nodiscard]] bool switch_off(transaction&, sku const&);
+
+// Its queues are empty. Nothing happens when something may be put into them again.
+void retire_queues(transaction&, std::string const& sku);
 
 // Higher than any before.
 [[nodiscard]] std::int64_t next_epoch(transaction&);

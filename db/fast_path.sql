@@ -1,17 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Items that Redis stands before, and what it has to be told of them.
 
+-- Also those that Redis stands before no more, but that may have something in their queues.
 -- name: all() :many
-SELECT sku, fast_buckets, COALESCE(fast_epoch, 0),
-       fast_not_before <= now() AND COALESCE(fast_closed_at < now() - interval '1 second', true)
+SELECT sku, fast_path IS NOT NULL, COALESCE(fast_path = 'async', false), COALESCE(fast_buckets, 1),
+       COALESCE(fast_queues, 0), COALESCE(fast_epoch, 0),
+       COALESCE(fast_not_before <= now(), false)
+           AND COALESCE(fast_closed_at < now() - interval '1 second', true)
   FROM item
- WHERE fast_path IS NOT NULL
+ WHERE fast_path IS NOT NULL OR fast_queues IS NOT NULL
  ORDER BY sku
  LIMIT 10000;
 
--- name: switch_on(sku, buckets) :exec
+-- name: switch_on(sku, mode, buckets) :exec
 UPDATE item
-   SET fast_path = 'durable', fast_buckets = :buckets::integer, fast_epoch = NULL,
+   SET fast_path = :mode, fast_buckets = :buckets::integer, fast_epoch = NULL,
+       fast_queues = CASE WHEN :mode = 'async'
+                          THEN GREATEST(COALESCE(fast_queues, 0), :buckets::integer)
+                          ELSE fast_queues END,
        fast_closed_at = CASE WHEN fast_epoch IS NULL THEN fast_closed_at ELSE clock_timestamp() END,
        fast_pause_ms = 0, fast_not_before = now()
  WHERE sku = :sku;
@@ -22,6 +28,13 @@ UPDATE item
        fast_closed_at = CASE WHEN fast_epoch IS NULL THEN fast_closed_at ELSE clock_timestamp() END,
        fast_pause_ms = 0, fast_not_before = NULL
  WHERE sku = :sku AND fast_path IS NOT NULL;
+
+-- Nothing can be put into its queues any more, and they are empty.
+-- name: retire_queues(sku) :exec
+UPDATE item
+   SET fast_queues = NULL
+ WHERE sku = :sku AND fast_path IS DISTINCT FROM 'async'
+   AND COALESCE(fast_closed_at < now() - interval '1 second', true);
 
 -- name: next_epoch() :one
 SELECT nextval('fast_path_epoch');

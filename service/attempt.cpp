@@ -52,14 +52,16 @@ result<void> check_known(view const& seen)
     return {};
 }
 
-// The first item that the request should have been noted for, and is not.
+// The first item that the request should have been noted for, and is not. What Redis accepted
+// before an item was closed is carried out while it is being closed.
 db::reservations::prospect const* not_noted_of(reserve_command const& cmd, view const& seen)
 {
     for (auto const& p : seen.prospects) {
         auto const is_note = [&p](fast_path_note const& n) {
             return n.epoch == p.fast_epoch && n.sku == p.at.sku;
         };
-        if (p.fast_epoch != 0 && std::ranges::none_of(cmd.notes, is_note))
+        bool const has_to_be = cmd.is_accepted ? p.fast_epoch > 0 : p.fast_epoch != 0;
+        if (has_to_be && std::ranges::none_of(cmd.notes, is_note))
             return &p;
     }
     return nullptr;
@@ -91,6 +93,13 @@ std::optional<refusal> shortage_of(reserve_command const& cmd, view const& seen)
     if (items.empty())
         return std::nullopt;
     return insufficient(may_be_helped ? std::vector<shortfall>() : std::move(items));
+}
+
+// All that is left is promised to others, whatever the look says.
+refusal nothing_to_replay(reserve_command const& cmd)
+{
+    auto const& first = cmd.lines.front();
+    return insufficient({{first.at, first.quantity, 0}});
 }
 
 limit_check limits_of(reserve_command const& cmd, view const& seen, units open_holds_max)
@@ -190,6 +199,8 @@ private:
             answers_[i] = replay(*seen.earlier, cmd.key);
         else if (seen.is_key_of_another_kind)
             answers_[i] = idempotency::key_reused();
+        else if (cmd.may_only_replay)
+            answers_[i] = nothing_to_replay(cmd);
         else if (auto known = check_known(seen); !known)
             answers_[i] = std::move(known).error();
         else if (auto const* missing = not_noted_of(cmd, seen))

@@ -197,6 +197,14 @@ struct metrics::families {
         counter_family(registry, "holdfast_fast_path_corrected_units_total",
                        "Units the reconciler added in Redis (more) or took away (fewer)."),
         "direction"};
+    labelled_counters queue_ends{
+        counter_family(registry, "holdfast_fast_path_queued_total",
+                       "Requests accepted by Redis, by what this process made of them."),
+        "outcome"};
+    prometheus::Histogram& queue_time =
+        histogram_family(registry, "holdfast_fast_path_queue_seconds",
+                         "Time from the acceptance of a request to its commit.")
+            .Add({}, seconds_buckets);
     prometheus::Histogram& redis_wait =
         histogram_family(registry, "holdfast_redis_wait_seconds",
                          "Time a request waited before it was sent to Redis.")
@@ -336,6 +344,16 @@ void metrics::fast_path_suspended()
 void metrics::fast_path_corrected(std::string_view direction, units number)
 {
     families_->fast_path_corrections.add(direction, static_cast<double>(number));
+}
+
+void metrics::queue_ended(std::string_view outcome)
+{
+    families_->queue_ends.add(outcome, 1);
+}
+
+void metrics::queue_took(std::chrono::nanoseconds time)
+{
+    families_->queue_time.Observe(to_seconds(time));
 }
 
 void metrics::redis_waited(std::chrono::nanoseconds time)

@@ -55,6 +55,8 @@ public:
     void fast_path_answered(std::string_view verdict, std::size_t count);
     void fast_path_suspended();
     void fast_path_corrected(std::string_view direction, units); // more, fewer
+    void queue_ended(std::string_view outcome);                  // committed, refused, parked
+    void queue_took(std::chrono::nanoseconds);                   // from acceptance to the commit
     void redis_waited(std::chrono::nanoseconds);                 // in the queue of the gate
     void redis_batch(std::size_t requests);
     void redis_in_flight(std::ptrdiff_t change);

@@ -55,6 +55,8 @@ struct reserve_command {
     std::string metadata = "{}";
     std::optional<uuid> id = {};            // of the reservation to be; a new one when absent
     std::vector<fast_path_note> notes = {}; // by what Redis was told of it
+    bool is_accepted = false;               // by Redis, under these notes
+    bool may_only_replay = false;           // else it is short of units
 };
 
 enum class if_expired { refuse, reserve_again };

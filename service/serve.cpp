@@ -236,7 +236,7 @@ int serve(serve_options const& options)
                   keys,      key_limits, customer_limits, reserving, items,  adjusting,
                   importing, audits,     watch,           events,    bell,   hooks};
     workers::background const working(settings, base.session(), events, bell, guard, roster,
-                                      counted);
+                                      reserving, counted);
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Brings one SKU in line with PostgreSQL, and lets answers be given for a moment more.
 --
--- KEYS  1 state, 2 pending, 3 noted, 4 customers
+-- KEYS  1 state, 2 pending, 3 noted, 4 customers, 5 queue, 6 queued
 -- ARGV  1 epoch, 2 until when in milliseconds, 3 on sale (1 or 0), 4 not before and 5 not from in
 --       milliseconds, 6 limit per customer (0: none), 7 number of levels, then of each location and
 --       how many units more or fewer, then customers of whom nothing is known any more
@@ -29,8 +29,8 @@ end
 local last = math.max(tonumber(ARGV[2]), tonumber(state[3]))
 redis.call('HSET', KEYS[1], 'until', string.format('%.0f', last), 'on_sale', ARGV[3],
     'opens', ARGV[4], 'closes', ARGV[5], 'limit', ARGV[6])
--- What nobody keeps any more goes away by itself.
-for _, key in ipairs(KEYS) do
-    redis.call('EXPIRE', key, 86400)
+-- What nobody keeps any more goes away by itself; the queue does not.
+for i = 1, 4 do
+    redis.call('EXPIRE', KEYS[i], 86400)
 end
 return 1

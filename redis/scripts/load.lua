@@ -2,16 +2,20 @@
 -- Begins a new epoch of one SKU, with nothing known of it: requests are noted, and PostgreSQL
 -- decides on all of them.
 --
--- KEYS  1 state, 2 pending, 3 noted, 4 customers
--- ARGV  1 epoch, 2 the SKU
--- Returns 1, or 0 when a later epoch is there: then nothing happens.
+-- KEYS  1 state, 2 pending, 3 noted, 4 customers, 5 queue, 6 queued
+-- ARGV  1 epoch, 2 the SKU, 3 whether requests may be queued (1 or 0)
+-- Returns 1, 0 when a later epoch is there, or -1 when the queue has requests of an earlier epoch
+-- in it, which come first: then nothing happens.
 local known = redis.call('HGET', KEYS[1], 'epoch')
 if known and tonumber(known) > tonumber(ARGV[1]) then
     return 0
 end
-redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+if redis.call('XLEN', KEYS[5]) > 0 then
+    return -1
+end
+redis.call('DEL', unpack(KEYS))
 redis.call('SADD', KEYS[3], '') -- whoever misses it knows that notes were lost
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'sku', ARGV[2], 'until', 0, 'on_sale', 0,
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'sku', ARGV[2], 'async', ARGV[3], 'until', 0, 'on_sale', 0,
     'opens', 0, 'closes', 0, 'limit', 0, 'reliefs', 0,
     'server', string.match(redis.call('INFO', 'server'), 'run_id:(%w+)'))
 return 1

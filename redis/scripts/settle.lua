@@ -2,19 +2,19 @@
 -- Tells what became of requests that went on to PostgreSQL. What is pending under an id is settled
 -- once, however often it is told; of what was only asked about, nothing was taken here yet.
 --
--- KEYS  1 state, 2 pending, 3 noted, 4 customers
+-- KEYS  1 state, 2 pending, 3 noted, 4 customers, 5 queue, 6 queued
 -- ARGV  1 epoch, then of each request its reservation id and what became of it:
 --         kept                      PostgreSQL has it
 --         back                      nothing: the units are free again
 --         limit                     the same, and that many were too many for the customer
 --         sold N (location, quantity)…    units went in PostgreSQL
 --         freed CUSTOMER N (location, quantity)…  units came back there
+-- The first three also take it out of the queue, whatever the epoch is.
 -- Returns the number of requests that were pending, or -1 when the SKU is not loaded under this
 -- epoch.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'limit', 'reliefs')
-if state[1] ~= ARGV[1] then
-    return -1
-end
+local is_loaded = state[1] == ARGV[1]
+local has_queue = redis.call('EXISTS', KEYS[6]) == 1
 local limit = tonumber(state[2])
 local reliefs = state[3]
 local changes = {} -- by field of the state
@@ -46,9 +46,23 @@ local function pairs_at(at)
     return list, at + 1 + 2 * count
 end
 
+local function leave_queue(id)
+    local place = redis.call('HGET', KEYS[6], id)
+    if not place then
+        return
+    end
+    local entry, note = string.match(place, '^(%S+) (.*)$')
+    redis.call('XACK', KEYS[5], 'holdfast', entry)
+    redis.call('XDEL', KEYS[5], entry)
+    redis.call('HDEL', KEYS[6], id, note)
+end
+
 -- Takes a request out of those pending.
 local function close(id, outcome)
-    local entry = redis.call('HGET', KEYS[2], id)
+    if has_queue then
+        leave_queue(id)
+    end
+    local entry = is_loaded and redis.call('HGET', KEYS[2], id)
     if not entry then
         return
     end
@@ -62,6 +76,7 @@ local function close(id, outcome)
         quantity = tonumber(quantity)
         total = total + quantity
         if kind == 'asked' then
+            change('w:' .. location, -quantity)
             change('a:' .. location, outcome == 'kept' and -quantity or 0)
         else
             change('h:' .. location, -quantity)
@@ -83,9 +98,12 @@ while at <= #ARGV do
     at = at + 2
     local list = {}
     if outcome == 'freed' then
-        redis.call('HDEL', KEYS[4], ARGV[at])
-        reliefs = tostring(redis.call('HINCRBY', KEYS[1], 'reliefs', 1))
+        local customer = ARGV[at]
         list, at = pairs_at(at + 1)
+        if is_loaded then
+            redis.call('HDEL', KEYS[4], customer)
+            reliefs = tostring(redis.call('HINCRBY', KEYS[1], 'reliefs', 1))
+        end
         for _, one in ipairs(list) do
             change('a:' .. one.location, one.number)
         end
@@ -97,6 +115,9 @@ while at <= #ARGV do
     else
         close(id, outcome)
     end
+end
+if not is_loaded then
+    return -1
 end
 for field, by in pairs(changes) do
     redis.call('HINCRBY', KEYS[1], field, string.format('%.0f', by))

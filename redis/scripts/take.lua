@@ -3,17 +3,23 @@
 -- sale window, customer's limit, availability. What goes on is noted by its idempotency key, so
 -- that a request that is repeated is never refused here.
 --
--- KEYS  1 state, 2 pending, 3 noted, 4 customers
+-- KEYS  1 state, 2 pending, 3 noted, 4 customers, 5 queue, 6 queued
 -- ARGV  1 epoch, then of each request its reservation id, note, customer ('' is none), what to do
---       (take: the whole of this; ask: let PostgreSQL decide; note: it was decided in another
---       bucket), number of lines, and of each line location and quantity
+--       (take: the whole of this; queue: the same, and what is taken is put into the queue; ask: let
+--       PostgreSQL decide; note: it was decided in another bucket), number of lines, of each line
+--       location and quantity, and the text to be queued where it is to be queued
 -- Returns {} when the SKU is not loaded under this epoch, or its notes are gone: then nothing is
--- noted. Else of each
--- request a list: its verdict, then of each line what was available and what was held.
-local TAKEN, ASK, SHORT, LIMIT, CLOSED = 1, 2, 3, 4, 5
+-- noted. Else of each request a list: its verdict, then of each line what was available and what
+-- was held; of a request that is repeated while it is in the queue the verdict and the text.
+--
+-- Where there is a queue, what was taken here is promised, and PostgreSQL does not know of it yet. So
+-- nobody goes on to it for units that are not there for him here: what may come back from requests
+-- under way is not counted on, and whoever repeats a request may only have what that has made.
+local TAKEN, ASK, SHORT, LIMIT, CLOSED, QUEUED, REPEATED, REPLAY = 1, 2, 3, 4, 5, 6, 7, 8
+local QUEUE_MAX = 10000 -- then PostgreSQL is waited for
 
 local state = redis.call('HMGET', KEYS[1],
-    'epoch', 'until', 'on_sale', 'opens', 'closes', 'limit', 'reliefs')
+    'epoch', 'until', 'on_sale', 'opens', 'closes', 'limit', 'reliefs', 'async')
 if state[1] ~= ARGV[1] or redis.call('SISMEMBER', KEYS[3], '') == 0 then
     return {}
 end
@@ -22,13 +28,20 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local is_fresh = now < tonumber(state[2])
 local is_open = state[3] == '1' and now >= tonumber(state[4]) and now < tonumber(state[5])
 local limit = tonumber(state[6])
+local is_async = state[8] == '1'
+local queue_length = redis.call('XLEN', KEYS[5])
 
 local levels = {}
 local function level_at(location)
     local level = levels[location]
     if not level then
-        local found = redis.call('HMGET', KEYS[1], 'a:' .. location, 'h:' .. location)
-        level = {available = tonumber(found[1] or 0), held = tonumber(found[2] or 0)}
+        local found = redis.call('HMGET', KEYS[1], 'a:' .. location, 'h:' .. location,
+            'w:' .. location)
+        level = {
+            available = tonumber(found[1] or 0),
+            held = tonumber(found[2] or 0), -- by those under way who have taken it here
+            wanted = tonumber(found[3] or 0), -- by those who have gone on without
+        }
         levels[location] = level
     end
     return level
@@ -46,6 +59,17 @@ local function customer_of(name)
     return customer
 end
 
+-- Whether some are left once all who went on without have theirs.
+local function is_safe(lines)
+    for _, line in ipairs(lines) do
+        local level = level_at(line.location)
+        if level.available - level.wanted < line.quantity then
+            return false
+        end
+    end
+    return true
+end
+
 -- What is held may come back, so only what both together do not cover is short for certain.
 local function verdict_of(name, total, lines)
     if limit > 0 then
@@ -56,13 +80,13 @@ local function verdict_of(name, total, lines)
         if customer.has + total > limit then
             return LIMIT
         elseif customer.has + customer.wants + total > limit then
-            return ASK
+            return is_async and LIMIT or ASK
         end
     end
     local verdict = TAKEN
     for _, line in ipairs(lines) do
         local level = level_at(line.location)
-        if level.available + level.held < line.quantity then
+        if level.available + (is_async and 0 or level.held) < line.quantity then
             return SHORT
         elseif level.available < line.quantity then
             verdict = ASK
@@ -71,7 +95,44 @@ local function verdict_of(name, total, lines)
     return verdict
 end
 
+-- The text a request has in the queue.
+local function text_queued(note)
+    local id = queue_length > 0 and redis.call('HGET', KEYS[6], note)
+    if not id then
+        return nil
+    end
+    local entry = string.match(redis.call('HGET', KEYS[6], id), '^%S+')
+    local found = redis.call('XRANGE', KEYS[5], entry, entry)
+    return found[1] and found[1][2][4]
+end
+
+local function queue(id, note, text)
+    local entry = redis.call('XADD', KEYS[5], '*', 'id', id, 'request', text)
+    redis.call('HSET', KEYS[6], note, id, id, entry .. ' ' .. note)
+    queue_length = queue_length + 1
+end
+
 local answers, notes, noted, pending = {}, {}, {}, {}
+
+-- What happens to one request.
+local function decide(note, name, wish, total, lines)
+    local verdict = ASK
+    if (wish == 'take' or wish == 'queue') and is_fresh then
+        verdict = is_open and verdict_of(name, total, lines) or CLOSED
+    end
+    local is_noted = noted[note]
+    if is_noted == nil and (verdict > ASK or wish == 'queue') then
+        is_noted = redis.call('SISMEMBER', KEYS[3], note) == 1
+    end
+    if verdict > ASK and is_noted then
+        return is_async and REPLAY or ASK
+    elseif verdict == TAKEN and wish == 'queue' and not is_noted and queue_length < QUEUE_MAX
+        and is_safe(lines) then
+        return QUEUED
+    end
+    return verdict
+end
+
 local at = 2
 while at <= #ARGV do
     local id, note, name, wish, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
@@ -83,33 +144,41 @@ while at <= #ARGV do
         text = text .. ARGV[at] .. ' ' .. ARGV[at + 1] .. ' '
         at = at + 2
     end
-    local verdict = ASK
-    if wish == 'take' and is_fresh then
-        verdict = is_open and verdict_of(name, total, lines) or CLOSED
+    local queue_text
+    if wish == 'queue' then
+        queue_text = ARGV[at]
+        at = at + 1
     end
-    if verdict > ASK and (noted[note] or redis.call('SISMEMBER', KEYS[3], note) == 1) then
-        verdict = ASK
+    local earlier = wish ~= 'note' and text_queued(note)
+    local verdict = earlier and REPEATED or decide(note, name, wish, total, lines)
+    if verdict == QUEUED then
+        queue(id, note, queue_text)
     end
-    local answer = {verdict}
-    for _, line in ipairs(lines) do
+    local is_taken = verdict == TAKEN or verdict == QUEUED
+    local answer = earlier and {verdict, earlier} or {verdict}
+    for _, line in ipairs(earlier and {} or lines) do
         local level = level_at(line.location)
         answer[#answer + 1] = level.available
-        answer[#answer + 1] = level.held
-        if verdict == TAKEN then
+        answer[#answer + 1] = is_async and 0 or level.held
+        if is_taken then
             level.available = level.available - line.quantity
             level.held = level.held + line.quantity
             level.is_changed = true
+        elseif verdict == ASK and wish ~= 'note' then
+            level.wanted = level.wanted + line.quantity
+            level.is_changed = true
         end
     end
-    if verdict <= ASK and not noted[note] then
+    if (is_taken or verdict == ASK) and not noted[note] then
         noted[note] = true
         notes[#notes + 1] = note
     end
     -- Whoever is only asked about is pending as well: PostgreSQL may have it before we are told.
-    if verdict == TAKEN or (verdict == ASK and wish ~= 'note') then
-        local kind = verdict == TAKEN and 'taken ' or 'asked '
+    if is_taken or (verdict == ASK and wish ~= 'note') then
+        local kind = verdict == QUEUED and 'queued' or is_taken and 'taken' or 'asked'
         pending[#pending + 1] = id
-        pending[#pending + 1] = kind .. now .. ' ' .. state[7] .. ' ' .. count .. ' ' .. text .. name
+        pending[#pending + 1] =
+            table.concat({kind, now, state[7], count, text .. name}, ' ')
         if limit > 0 and name ~= '' then
             customer_of(name).wants = customer_of(name).wants + total
             customer_of(name).is_changed = true
@@ -126,7 +195,8 @@ if #pending > 0 then
     for location, level in pairs(levels) do
         if level.is_changed then
             redis.call('HSET', KEYS[1], 'a:' .. location, string.format('%.0f', level.available),
-                'h:' .. location, string.format('%.0f', level.held))
+                'h:' .. location, string.format('%.0f', level.held),
+                'w:' .. location, string.format('%.0f', level.wanted))
         end
     end
     for name, customer in pairs(customers) do

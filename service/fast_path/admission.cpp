@@ -30,9 +30,10 @@ place place_of(part const& p)
     return {p.of.sku.str(), p.of.epoch, number};
 }
 
-bool is_refusal(std::optional<verdict> v)
+// Whether it goes on to PostgreSQL now.
+bool goes_on(part const& p)
 {
-    return v && *v > verdict::ask;
+    return p.verdict == verdict::taken || p.verdict == verdict::ask;
 }
 
 void add(std::vector<stand>& sums, std::vector<stand> const& more)
@@ -62,6 +63,8 @@ void take_in(part& p, decision const& d)
     }
     if (d.verdict == verdict::short_of_units) {
         add(p.stands, d.lines);
+        if (p.wanted.what == wish::queue)
+            p.wanted.what = wish::take; // its repetition looks for it at home
         if (++p.tried < p.of.buckets)
             return; // the next one may have some
         if (is_short_for_certain(p)) {
@@ -76,6 +79,8 @@ void take_in(part& p, decision const& d)
         p.bucket = (p.home + p.tried) % p.of.buckets;
         p.is_to_be_noted = p.tried > 0;
         p.verdict = d.verdict;
+        p.text = d.text;
+        p.stands = d.lines;
         p.wanted.what = wish::note;
     }
 }
@@ -164,7 +169,8 @@ refusal over_limit(part const& p)
 } // namespace
 
 admission::admission(reserve_command const& cmd, items const& all)
-    : id_(uuid::make_v7(hint_of(cmd.lines.front().at.sku))), supersedes_(cmd.supersedes)
+    : id_(uuid::make_v7(hint_of(cmd.lines.front().at.sku))), key_(cmd.key),
+      supersedes_(cmd.supersedes)
 {
     std::size_t lines = 0;
     for (auto const& line : cmd.lines) {
@@ -186,26 +192,58 @@ admission::admission(reserve_command const& cmd, items const& all)
                      .lines = p->lines};
         p->home = home_of(cmd.customer, note, p->of.buckets);
     }
+    if (!takes || parts_.size() != 1 || !parts_.front()->of.is_async || cmd.confirm_at_once)
+        return;
+    auto const now = std::chrono::system_clock::now();
+    to_be_queued_ = {.id = id_,
+                     .accepted_at = std::chrono::floor<std::chrono::microseconds>(now),
+                     .command = cmd};
+    to_be_queued_->command.notes = notes();
+    auto& wanted = parts_.front()->wanted;
+    wanted.what = wish::queue;
+    wanted.text = to_text(*to_be_queued_);
+}
+
+std::optional<result<outcome<queued_request>>> admission::accepted() const
+{
+    using answer = result<outcome<queued_request>>;
+    for (auto const& p : parts_) {
+        if (p->verdict == verdict::queued)
+            return answer(outcome<queued_request>{*to_be_queued_, false});
+        if (p->verdict != verdict::repeated)
+            continue;
+        auto earlier = parse_queued(p->text);
+        if (!earlier)
+            return answer(idempotency::in_progress());
+        if (earlier->command.key.fingerprint != key_.fingerprint)
+            return answer(idempotency::key_reused());
+        return answer(outcome<queued_request>{*std::move(earlier), true});
+    }
+    return std::nullopt;
 }
 
 std::optional<refusal> admission::refused() const
 {
-    std::vector<shortfall> short_lines;
     std::optional<refusal> limit;
     for (auto const& p : parts_) {
         if (p->verdict == verdict::closed)
             return closed(*p);
         if (p->verdict == verdict::customer_limit && !limit)
             limit = over_limit(*p);
-        if (p->verdict != verdict::short_of_units)
-            continue;
-        for (std::size_t i = 0; i < p->lines.size(); ++i)
+    }
+    bool const is_short = std::ranges::any_of(
+        parts_, [](auto const& p) { return p->verdict == verdict::short_of_units; });
+    return limit || !is_short ? limit : shortage();
+}
+
+refusal admission::shortage() const
+{
+    std::vector<shortfall> short_lines;
+    for (auto const& p : parts_)
+        for (std::size_t i = 0; i < p->stands.size(); ++i)
             if (p->stands[i].available < p->lines[i].quantity)
                 short_lines.push_back({p->lines[i].at, p->lines[i].quantity,
                                        std::max<units>(0, p->stands[i].available)});
-    }
-    if (limit || short_lines.empty())
-        return limit;
     return insufficient(std::move(short_lines));
 }
 
@@ -215,6 +253,11 @@ std::optional<item> admission::lost() const
         if (p->is_lost)
             return p->of;
     return std::nullopt;
+}
+
+bool admission::may_only_replay() const
+{
+    return std::ranges::any_of(parts_, [](auto const& p) { return p->verdict == verdict::replay; });
 }
 
 std::vector<fast_path_note> admission::notes() const
@@ -234,7 +277,7 @@ std::vector<telling> tellings_of(admission const& of, result<outcome<reservation
         end = fate::limit;
     std::vector<telling> told;
     for (auto const& p : of.parts()) {
-        if (!p->verdict || is_refusal(p->verdict))
+        if (!goes_on(*p))
             continue;
         told.push_back({p->of, p->bucket, {.id = of.id().str(), .fate = end}});
         // What he gave up for it is no longer among what he has.
@@ -257,11 +300,10 @@ void admit(redis::client& client, std::string_view prefix, std::span<admission* 
         rounds.go(all, {});
     std::vector<telling> undone;
     for (auto const* each : all) {
-        bool const goes_on =
-            !each->lost() && std::ranges::none_of(each->parts(), [](auto const& p) {
-                return is_refusal(p->verdict);
-            });
-        if (goes_on)
+        auto const is_let_through = [](auto const& p) {
+            return goes_on(*p) || p->verdict == verdict::queued;
+        };
+        if (!each->lost() && std::ranges::all_of(each->parts(), is_let_through))
             continue;
         auto const back = tellings_of(*each, nullptr);
         undone.insert(undone.end(), back.begin(), back.end());

@@ -5,6 +5,7 @@
 
 #include "redis/client.hpp"
 #include "service/fast_path/calls.hpp"
+#include "service/fast_path/queued_request.hpp"
 #include "service/reservations.hpp"
 #include "stock/result.hpp"
 
@@ -25,6 +26,7 @@ struct item {
     holdfast::sku sku;
     int buckets = 1;
     std::int64_t epoch = 0; // 0: not at the moment
+    bool is_async = false;  // Redis may accept by itself what PostgreSQL is to have a moment later
 
     bool operator==(item const&) const = default;
 };
@@ -42,7 +44,8 @@ struct part {
     bool is_lost = false;        // Redis did not answer, or knows no such epoch
     bool is_to_be_noted = false; // at home, after it was served elsewhere
     std::optional<fast_path::verdict> verdict = {};
-    int bucket = 0; // where it is pending
+    int bucket = 0;        // where it is pending
+    std::string text = {}; // as it is queued already
 };
 
 class admission {
@@ -57,6 +60,15 @@ public:
 
     // Why the request is refused, if it is.
     [[nodiscard]] std::optional<refusal> refused() const;
+
+    // Whether Redis has accepted it, now or when it was sent before; PostgreSQL need not be waited
+    // for. Refusals: idempotency_key_reused, idempotency_key_in_progress.
+    [[nodiscard]] std::optional<result<outcome<queued_request>>> accepted() const;
+
+    // Whether it may have what an earlier request with its key has made, and nothing else: there is
+    // nothing left that Redis has not promised.
+    [[nodiscard]] bool may_only_replay() const;
+    [[nodiscard]] refusal shortage() const;
 
     // An item that Redis could not be asked about.
     [[nodiscard]] std::optional<item> lost() const;
@@ -75,7 +87,9 @@ public:
 
 private:
     uuid id_;
+    request_key key_;
     std::optional<uuid> supersedes_;
+    std::optional<queued_request> to_be_queued_;
     std::vector<std::unique_ptr<part>> parts_; // what they refer to in themselves stays in place
 };
 

@@ -24,7 +24,8 @@ bucket bucket_of(std::string_view prefix, std::string_view sku, int number)
 {
     auto const place =
         fmt::format("{}:{}:{{{}.{}}}:", prefix, layout, to_hex(fingerprint(sku)), number);
-    return {place + "state", place + "pending", place + "noted", place + "customers"};
+    return {place + "state",     place + "pending", place + "noted",
+            place + "customers", place + "queue",   place + "queued"};
 }
 
 std::string note_of(std::int64_t api_key_id, std::string_view key)

@@ -19,10 +19,12 @@ struct bucket {
     std::string pending;
     std::string noted;
     std::string customers;
+    std::string queue;  // of requests accepted here, a stream
+    std::string queued; // which they are
 
-    [[nodiscard]] std::array<std::string, 4> all() const
+    [[nodiscard]] std::array<std::string, 6> all() const
     {
-        return {state, pending, noted, customers};
+        return {state, pending, noted, customers, queue, queued};
     }
 };
 

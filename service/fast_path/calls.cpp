@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> fates{"kept", "back", "limit", "sold", "freed"};
 
-constexpr std::array<std::string_view, 3> wishes{"take", "ask", "note"};
+constexpr std::array<std::string_view, 4> wishes{"take", "queue", "ask", "note"};
 
 using arguments = std::vector<std::string>;
 
@@ -43,8 +43,11 @@ pending_request read_pending(std::string const& id, std::string_view entry)
     auto const known = uuid::parse(id);
     if (!known)
         throw redis::error("a pending request has no id");
-    bool const is_taken = word().text() == "taken";
-    pending_request read{.id = *known, .since = redis_time(word().number()), .is_taken = is_taken};
+    auto const kind = word().text();
+    pending_request read{.id = *known,
+                         .since = redis_time(word().number()),
+                         .is_taken = kind != "asked",
+                         .is_queued = kind == "queued"};
     static_cast<void>(word());
     for (auto count = word().number(); count > 0; --count) {
         auto const location = word().text();
@@ -81,6 +84,8 @@ redis::request take(bucket const& from, std::int64_t epoch, std::span<applicatio
             args.push_back(line.at.location.str());
             args.push_back(std::to_string(line.quantity));
         }
+        if (each->what == wish::queue)
+            args.push_back(each->text);
     }
     return {from.state, redis::call("take", from.all(), args)};
 }
@@ -96,6 +101,10 @@ std::vector<decision> read_decisions(redis::reply const& got,
         auto const& numbers = answers.at(i).parts();
         auto& read = decisions.emplace_back();
         read.verdict = static_cast<verdict>(numbers.at(0).number());
+        if (read.verdict == verdict::repeated) {
+            read.text = numbers.at(1).text();
+            continue;
+        }
         for (std::size_t n = 0; n < all[i]->lines.size(); ++n)
             read.lines.push_back({numbers.at(1 + 2 * n).number(), numbers.at(2 + 2 * n).number()});
     }
@@ -133,12 +142,14 @@ std::optional<sight> read_sight(redis::reply const& got)
     auto const& pending = parts.at(6).parts();
     for (std::size_t i = 0; i + 1 < pending.size(); i += 2)
         seen.pending.push_back(read_pending(pending[i].text(), pending[i + 1].text()));
+    seen.queue_length = parts.at(7).number();
     return seen;
 }
 
-redis::request load(bucket const& into, std::int64_t epoch, std::string const& sku)
+redis::request load(bucket const& into, std::int64_t epoch, std::string const& sku, bool is_async)
 {
-    return {into.state, redis::call("load", into.all(), std::array{std::to_string(epoch), sku})};
+    std::array const arguments{std::to_string(epoch), sku, std::string(is_async ? "1" : "0")};
+    return {into.state, redis::call("load", into.all(), arguments)};
 }
 
 redis::request note(bucket const& in, std::int64_t epoch, std::span<std::string const> notes)
@@ -146,6 +157,21 @@ redis::request note(bucket const& in, std::int64_t epoch, std::span<std::string 
     arguments args{std::to_string(epoch)};
     args.insert(args.end(), notes.begin(), notes.end());
     return {in.state, redis::call("note", std::array{in.state, in.noted}, args)};
+}
+
+redis::request find(bucket const& in, uuid const& id)
+{
+    return {in.state, redis::call("find", std::array{in.queue, in.queued}, std::array{id.str()})};
+}
+
+redis::request drop_queue(bucket const& of)
+{
+    return {of.state, redis::call("drop", std::array{of.queue, of.queued}, {})};
+}
+
+redis::request queue_length(bucket const& of)
+{
+    return {of.state, {"XLEN", of.queue}};
 }
 
 redis::request give(bucket const& to, std::int64_t epoch, grant const& what)

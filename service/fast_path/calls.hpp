@@ -27,9 +27,18 @@ struct stand {
 };
 
 // In the order of take.lua.
-enum class verdict { taken = 1, ask, short_of_units, customer_limit, closed };
+enum class verdict {
+    taken = 1,
+    ask,
+    short_of_units,
+    customer_limit,
+    closed,
+    queued,
+    repeated,
+    replay
+};
 
-enum class wish { take, ask, note };
+enum class wish { take, queue, ask, note };
 
 // A request for units of one SKU.
 struct application {
@@ -38,11 +47,13 @@ struct application {
     std::optional<std::string> customer;
     wish what = wish::take;
     std::span<line_request const> lines; // of that SKU; outlives the call
+    std::string text = {};               // to be queued
 };
 
 struct decision {
     fast_path::verdict verdict = verdict::ask;
-    std::vector<stand> lines;
+    std::vector<stand> lines = {};
+    std::string text = {}; // of one that is repeated: what is queued already
 };
 
 [[nodiscard]] redis::request take(bucket const&, std::int64_t epoch,
@@ -71,6 +82,7 @@ struct pending_request {
     uuid id;
     redis_time since{};
     bool is_taken = false;              // else it was only asked about
+    bool is_queued = false;             // nobody but the queue has it
     std::map<std::string, units> lines; // by location
 };
 
@@ -82,6 +94,7 @@ struct sight {
     std::map<std::string, stand> levels; // by location
     std::int64_t pending_count = 0;
     std::vector<pending_request> pending; // all of them, or none when there are too many
+    std::int64_t queue_length = 0;
 
     [[nodiscard]] bool is_whole() const noexcept
     {
@@ -94,9 +107,18 @@ struct sight {
 // Nothing when the SKU is not loaded. Throws redis::error.
 [[nodiscard]] std::optional<sight> read_sight(redis::reply const&);
 
-[[nodiscard]] redis::request load(bucket const&, std::int64_t epoch, std::string const& sku);
+[[nodiscard]] redis::request load(bucket const&, std::int64_t epoch, std::string const& sku,
+                                  bool is_async);
 [[nodiscard]] redis::request note(bucket const&, std::int64_t epoch,
                                   std::span<std::string const> notes);
+
+// The text that was queued under a reservation's id, or nil.
+[[nodiscard]] redis::request find(bucket const&, uuid const&);
+
+// Removes an empty queue: 1, or 0 when it is not empty.
+[[nodiscard]] redis::request drop_queue(bucket const&);
+
+[[nodiscard]] redis::request queue_length(bucket const&);
 
 struct grant {
     redis_time until{};

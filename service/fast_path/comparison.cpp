@@ -111,6 +111,8 @@ std::vector<leftover> leftovers(std::vector<sight> const& buckets, std::set<uuid
         for (auto const& request : buckets[i].pending) {
             auto const age = buckets[i].now - request.since;
             bool const is_made = made.contains(request.id);
+            if (request.is_queued && !is_made && buckets[i].queue_length > 0)
+                continue; // it is carried out yet
             if (is_made ? age > untold : age > abandoned)
                 all.push_back({request.id, static_cast<int>(i), is_made ? fate::kept : fate::back});
         }

@@ -19,7 +19,8 @@ constexpr int tries_max = 12;
 // How often a request looks again whether an item is closed for good.
 constexpr auto closing_look = std::chrono::milliseconds(250);
 
-// What a settled reservation gave back.
+// What a settled reservation gave back. Where Redis makes promises it is not told the number: the
+// reconciler may have seen the units already, and would count them twice.
 std::vector<telling> freed_by(reservation const& r, items const& all)
 {
     std::vector<telling> told;
@@ -30,11 +31,34 @@ std::vector<telling> freed_by(reservation const& r, items const& all)
         if (found == all.end() || line.quantity == line.confirmed)
             continue;
         settlement what{.fate = fate::freed, .customer = r.customer.value_or("")};
-        what.lines.emplace_back(line.at.location.str(), line.quantity - line.confirmed);
+        if (!found->second.is_async)
+            what.lines.emplace_back(line.at.location.str(), line.quantity - line.confirmed);
         auto const home = home_of(r.customer, r.id.str(), found->second.buckets);
         told.push_back({found->second, home, std::move(what)});
     }
     return told;
+}
+
+using answer = std::optional<result<reserved>>;
+
+answer to_answer(result<outcome<reservation>> done)
+{
+    if (!done)
+        return std::move(done).error();
+    return reserved(*std::move(done));
+}
+
+// What Redis alone has decided.
+answer decision_of(admission const& entry)
+{
+    if (auto why = entry.refused())
+        return *std::move(why);
+    auto accepted = entry.accepted();
+    if (!accepted)
+        return std::nullopt;
+    if (!*accepted)
+        return std::move(*accepted).error();
+    return reserved(**std::move(accepted));
 }
 
 } // namespace
@@ -45,7 +69,7 @@ desk::desk(lanes& l, worker_pool& w, roster& r, std::optional<gate>& g,
       has_hold_caps_(settings.open_holds_per_customer > 0), metrics_(m)
 {}
 
-boost::asio::awaitable<result<outcome<reservation>>> desk::run(reserve_command& cmd)
+boost::asio::awaitable<result<reserved>> desk::run(reserve_command& cmd)
 {
     for (int tries = 0; tries < tries_max; ++tries) {
         auto const known = roster_.now();
@@ -60,24 +84,35 @@ boost::asio::awaitable<result<outcome<reservation>>> desk::run(reserve_command& 
 boost::asio::awaitable<desk::answer> desk::attempt(reserve_command& cmd, items const& known)
 {
     admission entry(cmd, known);
-    if (entry.concerns_redis()) {
-        if (gate_)
-            co_await gate_->ask(entry);
-        auto const lost = gate_ ? entry.lost() : std::optional(entry.parts().front()->of);
-        if (lost) {
-            co_await pass_by(*lost);
-            co_return std::nullopt;
-        }
-        if (auto why = entry.refused())
-            co_return answer(*std::move(why));
-        cmd.id = entry.id();
-        cmd.notes = entry.notes();
+    if (!entry.concerns_redis())
+        co_return co_await pass_on(cmd, entry, known);
+    if (gate_)
+        co_await gate_->ask(entry);
+    auto const lost = gate_ ? entry.lost() : std::optional(entry.parts().front()->of);
+    if (lost) {
+        co_await pass_by(*lost);
+        co_return std::nullopt;
     }
+    auto decided = decision_of(entry);
+    if (decided)
+        co_return decided;
+    cmd.id = entry.id();
+    cmd.notes = entry.notes();
+    cmd.may_only_replay = entry.may_only_replay();
+    co_return co_await pass_on(cmd, entry, known);
+}
+
+// To PostgreSQL.
+boost::asio::awaitable<desk::answer> desk::pass_on(reserve_command& cmd, admission const& entry,
+                                                   items const& known)
+{
     std::optional<item> missing;
     try {
         auto done = co_await lanes_.run(cmd);
         tell(entry, &done);
-        co_return answer(std::move(done));
+        if (!done && cmd.may_only_replay && done.error().code == errc::insufficient_stock)
+            co_return answer(entry.shortage());
+        co_return to_answer(std::move(done));
     } catch (not_noted const& fault) {
         missing = item{fault.sku, 1, fault.epoch};
     } catch (overloaded const&) {
@@ -137,12 +172,60 @@ boost::asio::awaitable<void> desk::catch_up(item const& missing, items const& kn
 boost::asio::awaitable<result<reservation>> desk::run(settle_command const& cmd)
 {
     auto done = co_await lanes_.run(cmd);
-    if (!gate_ || !done)
+    if (!gate_)
+        co_return done;
+    if (!done && done.error().code == errc::unknown_reservation)
+        done = co_await run_queued(cmd);
+    if (!done)
         co_return done;
     auto const told = freed_by(*done, *roster_.now());
     if (!told.empty())
         co_await gate_->tell_now(told);
     co_return done;
+}
+
+// What Redis has accepted under the id is carried out first. The queue finds it done then.
+boost::asio::awaitable<result<reservation>> desk::run_queued(settle_command const& cmd)
+{
+    auto const id = std::visit([](auto const& c) { return c.id; }, cmd);
+    auto const queued = co_await find_queued(id);
+    if (queued) {
+        auto const made = co_await carry_out(queued->command);
+        if (!made)
+            co_return made.error();
+    }
+    co_return co_await lanes_.run(cmd);
+}
+
+// Throws overloaded when Redis forgot it in this moment.
+boost::asio::awaitable<result<outcome<reservation>>> desk::carry_out(reserve_command const& cmd)
+{
+    try {
+        co_return co_await lanes_.run(cmd);
+    } catch (not_noted const&) {
+        throw overloaded();
+    }
+}
+
+boost::asio::awaitable<std::optional<queued_request>> desk::find_queued(uuid const& id)
+{
+    std::vector<redis::request> requests;
+    auto const queues = roster_.queues();
+    for (auto const& each : *queues)
+        if (gate_ && hint_of(each.sku) == id.hint())
+            for (int i = 0; i < each.buckets; ++i)
+                requests.push_back(find(bucket_of(gate_->prefix(), each.sku.str(), i), id));
+    if (requests.empty())
+        co_return std::nullopt;
+    auto const replies = co_await gate_->run(requests);
+    for (auto const& reply : replies)
+        if (reply.why() == nullptr && !reply.is_nil())
+            co_return parse_queued(reply.text());
+    bool const is_sure =
+        std::ranges::all_of(replies, [](redis::reply const& r) { return r.why() == nullptr; });
+    if (!is_sure)
+        throw overloaded();
+    co_return std::nullopt;
 }
 
 } // namespace holdfast::fast_path

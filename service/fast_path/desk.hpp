@@ -14,8 +14,11 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <optional>
+#include <variant>
 
 namespace holdfast::fast_path {
+
+using reserved = std::variant<outcome<reservation>, outcome<queued_request>>;
 
 class desk {
 public:
@@ -23,19 +26,28 @@ public:
     desk(lanes&, worker_pool&, roster&, std::optional<gate>&, reservation_settings const&,
          metrics&);
 
+    // A reservation that is made, or one that Redis has accepted where the item allows that.
     // Refusals: those of reservations::reserve. Throws overloaded.
-    boost::asio::awaitable<result<outcome<reservation>>> run(reserve_command&);
+    boost::asio::awaitable<result<reserved>> run(reserve_command&);
 
     // Refusals: those of confirm, release, extend. What comes back is told to Redis before the
-    // caller hears of it.
+    // caller hears of it. What Redis has accepted is carried out first; that may be refused as
+    // well.
     boost::asio::awaitable<result<reservation>> run(settle_command const&);
 
+    // What Redis has accepted under this id and PostgreSQL does not have yet, as far as Redis can
+    // tell. Throws overloaded when Redis cannot be asked, but may have it.
+    boost::asio::awaitable<std::optional<queued_request>> find_queued(uuid const&);
+
 private:
-    using answer = std::optional<result<outcome<reservation>>>;
+    using answer = std::optional<result<reserved>>;
 
     // What these refer to outlives the call. Nothing passed to a coroutine is made in the
     // expression that awaits it: g++ 12 destroys some such temporaries twice.
     boost::asio::awaitable<answer> attempt(reserve_command&, items const&);
+    boost::asio::awaitable<answer> pass_on(reserve_command&, admission const&, items const& known);
+    boost::asio::awaitable<result<reservation>> run_queued(settle_command const&);
+    boost::asio::awaitable<result<outcome<reservation>>> carry_out(reserve_command const&);
     boost::asio::awaitable<void> pass_by(item const&);
     boost::asio::awaitable<void> catch_up(item const& missing, items const& known);
     void tell(admission const&, result<outcome<reservation>> const*);

@@ -22,6 +22,8 @@ std::string_view word_of(admission const& of)
         return "lost";
     if (of.refused())
         return "refused";
+    if (of.accepted())
+        return "queued";
     bool const is_taken =
         std::ranges::all_of(of.parts(), [](auto const& p) { return p->verdict == verdict::taken; });
     return is_taken ? "taken" : "asked";
@@ -172,7 +174,8 @@ void gate::run_raw(redis::client& client, std::vector<waiting*> const& raw)
 
 void gate::count(std::vector<admission*> const& asked)
 {
-    static constexpr std::array<std::string_view, 4> words{"taken", "asked", "refused", "lost"};
+    static constexpr std::array<std::string_view, 6> words{"taken", "asked",  "refused",
+                                                           "lost",  "queued", "waiting"};
     std::array<std::size_t, words.size()> counts{};
     for (auto const* each : asked)
         ++counts.at(

@@ -5,7 +5,12 @@
 #include "service/waiter.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::fast_path {
@@ -45,16 +50,48 @@ std::optional<std::vector<sight>> sights_of(store::row const& row, redis::reply 
 standing standing_of(store::row const& row, std::optional<std::vector<sight>> const& sights)
 {
     auto const of = item_of(row);
-    standing made{.sku = of.sku, .buckets = of.buckets, .epoch = of.epoch};
+    standing made{.sku = of.sku, .buckets = of.buckets, .epoch = of.epoch, .is_async = of.is_async};
     if (row.epoch == 0 || !sights)
         return made;
     made.is_live = std::ranges::all_of(*sights, [](sight const& s) { return s.now < s.until; });
-    for (auto const& bucket : *sights)
+    for (auto const& bucket : *sights) {
+        made.queue_length += bucket.queue_length;
         for (auto const& [location, level] : bucket.levels) {
             made.available += level.available;
             made.held += level.held;
         }
+    }
     return made;
+}
+
+// How the nodes that have the queues of an item write them to disk: the weakest of them.
+std::vector<redis::request> questions_of_durability(store::row const& row, std::string_view prefix)
+{
+    std::vector<redis::request> requests;
+    for (int i = 0; i < row.buckets; ++i)
+        requests.push_back({bucket_of(prefix, row.sku, i).state, {"CONFIG", "GET", "append*"}});
+    return requests;
+}
+
+std::string durability_of(redis::reply const& settings)
+{
+    if (settings.why() != nullptr)
+        return "unknown"; // it may not be asked
+    std::map<std::string, std::string> values;
+    auto const& list = settings.parts();
+    for (std::size_t i = 0; i + 1 < list.size(); i += 2)
+        values[list[i].text()] = list[i + 1].text();
+    return values["appendonly"] == "yes" ? values["appendfsync"] : "off";
+}
+
+std::string weakest(std::span<redis::reply const> replies)
+{
+    static constexpr std::array<std::string_view, 5> by_strength{"unknown", "off", "no", "everysec",
+                                                                 "always"};
+    auto weakest = by_strength.end();
+    for (auto const& reply : replies)
+        weakest = std::min(weakest, std::ranges::find(by_strength, durability_of(reply)));
+    return weakest == by_strength.end() ? std::string("unknown") : std::string(*weakest);
 }
 
 bool is_same(finding const& a, finding const& b)
@@ -83,11 +120,16 @@ boost::asio::awaitable<std::vector<standing>> inspector::show(std::optional<sku>
                         [](db::transaction& tx) { return store::all(tx); });
     };
     auto rows = co_await workers_.run(read_all);
-    if (only)
-        std::erase_if(rows, [&](store::row const& row) { return row.sku != only->str(); });
+    std::erase_if(rows, [&](store::row const& row) {
+        return !row.is_on || (only && row.sku != only->str());
+    });
     std::vector<redis::reply> replies;
     if (gate_) {
-        auto const asked = looks_of(rows, gate_->prefix());
+        auto asked = looks_of(rows, gate_->prefix());
+        for (auto const& row : rows)
+            if (row.is_async)
+                std::ranges::move(questions_of_durability(row, gate_->prefix()),
+                                  std::back_inserter(asked));
         replies = co_await gate_->run(asked);
     }
     std::vector<standing> all;
@@ -95,6 +137,13 @@ boost::asio::awaitable<std::vector<standing>> inspector::show(std::optional<sku>
     for (auto const& row : rows) {
         all.push_back(standing_of(row, gate_ ? sights_of(row, replies.data() + at) : std::nullopt));
         at += static_cast<std::size_t>(row.buckets);
+    }
+    for (std::size_t i = 0; gate_ && i < rows.size(); ++i) {
+        if (!rows[i].is_async)
+            continue;
+        auto const count = static_cast<std::size_t>(rows[i].buckets);
+        all[i].appendfsync = weakest(std::span(replies).subspan(at, count));
+        at += count;
     }
     co_return all;
 }
@@ -109,6 +158,7 @@ boost::asio::awaitable<inspector::state> inspector::read(std::vector<uuid> const
 {
     auto const look = [&ids](db::transaction& tx) {
         state now{.rows = store::all(tx)};
+        std::erase_if(now.rows, [](store::row const& row) { return !row.is_on; });
         std::vector<std::string> names;
         for (auto const& row : now.rows)
             names.push_back(row.sku);

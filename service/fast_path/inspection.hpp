@@ -25,6 +25,9 @@ struct standing {
     bool is_live = false;   // Redis answers
     units available = 0;    // of these, those that are known to it
     units held = 0;         // by requests under way
+    bool is_async = false;
+    std::int64_t queue_length = 0; // accepted, not committed yet
+    std::string appendfsync = {};  // what Redis is set to: always, everysec, no; off; unknown
 };
 
 struct finding {

@@ -9,7 +9,7 @@ namespace holdfast::fast_path {
 
 item item_of(db::fast_path::row const& row)
 {
-    return {sku(row.sku), static_cast<int>(row.buckets), row.epoch};
+    return {sku(row.sku), static_cast<int>(row.buckets), row.epoch, row.is_async};
 }
 
 void roster::refresh(db::link& link)
@@ -17,17 +17,24 @@ void roster::refresh(db::link& link)
     auto read = std::make_shared<items>();
     auto const rows = db::read(link, db::scope::single,
                                [](db::transaction& tx) { return db::fast_path::all(tx); });
-    for (auto const& row : rows)
+    auto queues = std::make_shared<std::vector<queues_of>>();
+    for (auto const& row : rows) {
         if (row.epoch != 0)
             read->emplace(row.sku, item_of(row));
+        if (row.queues > 0)
+            queues->push_back({sku(row.sku), static_cast<int>(row.queues)});
+    }
     std::scoped_lock const lock(mutex_);
     items_ = std::move(read);
+    queues_ = std::move(queues);
 }
 
-result<void> roster::switch_on(db::link& link, sku const& which, int buckets)
+result<void> roster::switch_on(db::link& link, sku const& which, bool is_async, int buckets)
 {
-    bool const is_known = db::transact(
-        link, [&](db::transaction& tx) { return db::fast_path::switch_on(tx, which, buckets); });
+    auto const* const mode = is_async ? "async" : "durable";
+    bool const is_known = db::transact(link, [&](db::transaction& tx) {
+        return db::fast_path::switch_on(tx, which, mode, buckets);
+    });
     refresh(link);
     if (!is_known)
         return refusal{.code = errc::unknown_sku,

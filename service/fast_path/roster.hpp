@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace holdfast::fast_path {
 
@@ -20,6 +21,12 @@ inline constexpr auto lease_is_over = std::chrono::milliseconds(600);
 
 [[nodiscard]] item item_of(db::fast_path::row const&);
 
+// An item that may have requests in queues.
+struct queues_of {
+    holdfast::sku sku;
+    int buckets = 1;
+};
+
 class roster {
 public:
     [[nodiscard]] std::shared_ptr<items const> now() const
@@ -28,11 +35,18 @@ public:
         return items_;
     }
 
+    // Those with queues, also after Redis stands before them no more.
+    [[nodiscard]] std::shared_ptr<std::vector<queues_of> const> queues() const
+    {
+        std::scoped_lock const lock(mutex_);
+        return queues_;
+    }
+
     // Reads it anew.
     void refresh(db::link&);
 
-    // Has Redis stand before an item, or changes by how many buckets. Refusals: unknown_sku.
-    result<void> switch_on(db::link&, sku const&, int buckets);
+    // Has Redis stand before an item, or changes how. Refusals: unknown_sku.
+    result<void> switch_on(db::link&, sku const&, bool is_async, int buckets);
 
     // Refusals: not_found. Redis may answer for `lease_is_over` more.
     result<void> switch_off(db::link&, sku const&);
@@ -46,6 +60,8 @@ public:
 private:
     mutable std::mutex mutex_;
     std::shared_ptr<items const> items_ = std::make_shared<items>();
+    std::shared_ptr<std::vector<queues_of> const> queues_ =
+        std::make_shared<std::vector<queues_of>>();
 };
 
 } // namespace holdfast::fast_path

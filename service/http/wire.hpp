@@ -8,6 +8,7 @@
 #include "service/catalogue.hpp"
 #include "service/event_feed.hpp"
 #include "service/fast_path/inspection.hpp"
+#include "service/fast_path/unfulfilled.hpp"
 #include "service/http/message.hpp"
 #include "service/imports.hpp"
 #include "service/json_writer.hpp"
@@ -93,6 +94,7 @@ struct webhook_replay {
 
 struct fast_path_request {
     holdfast::sku sku;
+    bool is_async = false;
     int buckets = 1;
 };
 [[nodiscard]] result<fast_path_request> parse_fast_path(request const&);
@@ -111,6 +113,8 @@ struct fast_path_request {
 [[nodiscard]] std::string to_json(fast_path::standing const&);
 [[nodiscard]] std::string to_json(std::span<fast_path::standing const>);
 [[nodiscard]] std::string to_json(fast_path::inspection const&);
+[[nodiscard]] std::string to_json(fast_path::queued_request const&);
+[[nodiscard]] std::string to_json(fast_path::unfulfilled const&);
 [[nodiscard]] std::string to_json(adjustment const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);

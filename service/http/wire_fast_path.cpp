@@ -15,12 +15,40 @@ namespace holdfast::http {
 
 namespace {
 
-constexpr std::array<std::string_view, 1> modes{"durable"};
+constexpr std::array<std::string_view, 2> modes{"durable", "async"};
 constexpr integer_rule buckets_rule{1, 64};
+
+// What the loss of Redis can cost, by what it is set to.
+std::string_view risk_of(std::string_view appendfsync)
+{
+    if (appendfsync == "always")
+        return "what a server had that is lost with its disk";
+    if (appendfsync == "everysec")
+        return "what was accepted in the last second or two before Redis is lost";
+    if (appendfsync == "no")
+        return "what the system had not written to disk when Redis is lost";
+    if (appendfsync == "off")
+        return "all that is in the queue when Redis is lost";
+    return "not known: Redis does not let CONFIG GET be asked";
+}
+
+void write_queue(json_writer& out, fast_path::standing const& s)
+{
+    out.key("queue");
+    if (!s.is_async) {
+        out.null();
+        return;
+    }
+    out.begin_object();
+    out.member("length", s.queue_length);
+    out.member("appendfsync", std::string_view(s.appendfsync));
+    out.member("may_be_lost", risk_of(s.appendfsync));
+    out.end_object();
+}
 
 void write_members(json_writer& out, fast_path::standing const& s)
 {
-    out.member("mode", modes.front());
+    out.member("mode", modes.at(s.is_async ? 1 : 0));
     out.member("buckets", s.buckets);
     out.member("epoch", s.epoch == 0 ? std::nullopt : std::optional(s.epoch));
     out.member("available", s.is_live ? std::optional(s.available) : std::nullopt);
@@ -33,7 +61,33 @@ void write(json_writer& out, fast_path::standing const& s)
     write_members(out, s);
     out.member("held", s.is_live ? std::optional(s.held) : std::nullopt);
     out.member("state", s.is_live ? "live" : "loading");
+    write_queue(out, s);
     out.end_object();
+}
+
+// A request that is not a reservation yet, or never will be.
+void write_members(json_writer& out, fast_path::queued_request const& r, std::string_view state)
+{
+    out.member("id", r.id);
+    out.member("state", state);
+    out.key("lines");
+    out.begin_array();
+    for (auto const& line : r.command.lines) {
+        out.begin_object();
+        out.member("sku", line.at.sku);
+        out.member("location", line.at.location);
+        out.member("quantity", line.quantity);
+        out.member("confirmed", 0);
+        out.member("returned", 0);
+        out.end_object();
+    }
+    out.end_array();
+    out.member("customer", r.command.customer);
+    out.member("reference", r.command.reference);
+    out.member("created_at", r.accepted_at);
+    out.member("expires_at", std::optional<timestamp>());
+    out.key("metadata");
+    out.raw(r.command.metadata);
 }
 
 } // namespace
@@ -43,13 +97,14 @@ result<fast_path_request> parse_fast_path(request const& req)
     HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
     invalid_members faults;
     object_reader body(document, "", faults);
-    static_cast<void>(body.one_of("mode", modes));
+    auto const mode = body.one_of("mode", modes);
     auto const buckets = body.integer("buckets", buckets_rule);
     body.finish();
     if (!faults.is_empty())
         return faults.to_refusal();
     HOLDFAST_TRY(auto name, parse_sku(req));
-    return fast_path_request{std::move(name), static_cast<int>(buckets.value_or(1))};
+    return fast_path_request{std::move(name), mode == modes.back(),
+                             static_cast<int>(buckets.value_or(1))};
 }
 
 result<bool> parse_reconciliation(request const& req)
@@ -93,6 +148,34 @@ std::string to_json(std::span<fast_path::standing const> all)
     for (auto const& each : all)
         write(out, each);
     out.end_array();
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(fast_path::queued_request const& r)
+{
+    json_writer out;
+    out.begin_object();
+    write_members(out, r, "pending");
+    out.member("note", "Accepted by Redis, not committed yet: read it until it is held. It may be "
+                       "refused, or lost together with Redis.");
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(fast_path::unfulfilled const& what)
+{
+    json_writer out;
+    out.begin_object();
+    if (what.request) {
+        write_members(out, *what.request, "refused");
+    } else {
+        out.member("id", what.id);
+        out.member("state", "refused");
+    }
+    out.member("code", std::string_view(what.code));
+    out.member("detail", std::string_view(what.detail));
+    out.member("refused_at", what.refused_at);
     out.end_object();
     return out.take();
 }

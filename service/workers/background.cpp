@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr auto janitor_interval = std::chrono::minutes(1);
 constexpr auto reconciling_interval = milliseconds(100);
+constexpr auto committing_interval = milliseconds(10);
 
 courier_options courier_options_of(config const& settings)
 {
@@ -32,7 +33,7 @@ courier_options courier_options_of(config const& settings)
 
 background::background(config const& settings, db::session_options const& session,
                        event_feed const& feed, event_bell& bell, address_guard const& guard,
-                       fast_path::roster& roster, metrics& m)
+                       fast_path::roster& roster, reservations const& reserving, metrics& m)
     : session_(session), metrics_(m), courier_(courier_options_of(settings), feed, bell, guard, m)
 {
     if (settings.sweep_interval_ms > 0)
@@ -45,7 +46,7 @@ background::background(config const& settings, db::session_options const& sessio
                    .keep_idempotency_keys = days(settings.idempotency_keep_days),
                    .keep_deliveries = days(settings.webhook_keep_days)}));
     if (!settings.redis_url.empty())
-        start_with_redis(settings, feed, bell, roster);
+        start_with_redis(settings, feed, bell, roster, reserving);
     start({.name = "courier",
            .pause = milliseconds(0),
            .at_end = [this](db::link& link) { courier_.finish(link); }},
@@ -53,7 +54,8 @@ background::background(config const& settings, db::session_options const& sessio
 }
 
 void background::start_with_redis(config const& settings, event_feed const& feed,
-                                  event_bell const& bell, fast_path::roster& roster)
+                                  event_bell const& bell, fast_path::roster& roster,
+                                  reservations const& reserving)
 {
     auto const where = redis::parse_target(settings.redis_url).value();
     if (!settings.redis_stream.empty()) {
@@ -64,13 +66,18 @@ void background::start_with_redis(config const& settings, event_feed const& feed
         start({.name = "stream_writer", .pause = milliseconds(settings.publish_interval_ms)},
               [this](db::link& link) { return stream_->step(link); });
     }
-    reconciler_.emplace(
-        reconciler_options{.where = where,
-                           .prefix = settings.redis_prefix,
-                           .limits = {.connect = milliseconds(settings.redis_timeout_ms),
-                                      .answer = milliseconds(settings.redis_timeout_ms)},
-                           .keep_keys = days(settings.idempotency_keep_days)},
-        roster, metrics_);
+    redis::timeouts const limits{.connect = milliseconds(settings.redis_timeout_ms),
+                                 .answer = milliseconds(settings.redis_timeout_ms)};
+    committer_.emplace(
+        committer_options{.where = where, .prefix = settings.redis_prefix, .limits = limits},
+        roster, reserving, metrics_);
+    start({.name = "committer", .pause = committing_interval},
+          [this](db::link& link) { return committer_->step(link); });
+    reconciler_.emplace(reconciler_options{.where = where,
+                                           .prefix = settings.redis_prefix,
+                                           .limits = limits,
+                                           .keep_keys = days(settings.idempotency_keep_days)},
+                        roster, metrics_);
     start({.name = "reconciler", .pause = reconciling_interval},
           [this](db::link& link) { return reconciler_->step(link); });
 }

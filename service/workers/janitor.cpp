@@ -3,6 +3,7 @@
 
 #include "db/feed.hpp"
 #include "db/transact.hpp"
+#include "db/unfulfilled.hpp"
 #include "db/webhooks.hpp"
 #include "service/idempotency.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t keys_max = 1000; // in one step
 constexpr std::size_t deliveries_max = 1000;
+constexpr std::size_t unfulfilled_max = 1000;
 constexpr std::size_t positions_max = 500;
 constexpr std::int64_t announcements_max = 10'000;
 
@@ -33,7 +35,11 @@ periodic::step janitor(janitor_options options)
             return db::webhooks::forget(tx, options.keep_deliveries, deliveries_max) +
                    db::webhooks::clear_deleted(tx, deliveries_max);
         });
-        bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max;
+        auto const unfulfilled = db::transact(link, [&](db::transaction& tx) {
+            return db::unfulfilled::forget(tx, options.keep_idempotency_keys, unfulfilled_max);
+        });
+        bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max ||
+                             unfulfilled == unfulfilled_max;
         return is_more ? progress::more_to_do : progress::done_for_now;
     };
 }

@@ -90,8 +90,12 @@ progress reconciler::step(db::link& link)
     if (!round.empty())
         compare(link, round);
     for (auto const& row : rows) {
+        if (row.queues > 0 && !row.is_async)
+            retire_queues(link, row);
+        if (!row.is_on)
+            continue;
         if (row.epoch == 0 && row.may_be_opened && clock::now() >= open_again_)
-            open(link, item_of(row));
+            open(link, row);
         else if (row.epoch != 0 && !watched_.contains(row.sku))
             close(link, item_of(row), "another process kept it in line");
     }
@@ -110,18 +114,49 @@ bool reconciler::is_ours(db::link& link)
     return is_taken;
 }
 
+// Whether an item's queues are empty, from one on.
+bool reconciler::is_worked_off(store::row const& row, int first)
+{
+    std::vector<redis::request> requests;
+    for (int i = first; i < row.queues; ++i)
+        requests.push_back(queue_length(fast_path::bucket_of(options_.prefix, row.sku, i)));
+    return std::ranges::all_of(redis_.run(requests), [](redis::reply const& length) {
+        return length.why() == nullptr && length.number() == 0;
+    });
+}
+
+// Of an item that Redis accepts nothing for any more: once they are empty they are gone.
+void reconciler::retire_queues(db::link& link, store::row const& row)
+{
+    if (!is_worked_off(row, 0))
+        return;
+    db::transact(link, [&](db::transaction& tx) {
+        store::retire_queues(tx, row.sku);
+        return 0;
+    });
+    std::vector<redis::request> requests;
+    for (int i = 0; i < row.queues; ++i)
+        requests.push_back(drop_queue(fast_path::bucket_of(options_.prefix, row.sku, i)));
+    static_cast<void>(redis_.run(requests)); // an empty one that stays does no harm
+}
+
 // Begins an epoch: Redis first, which only notes requests from now on, then PostgreSQL, which wants
 // them to be noted.
-void reconciler::open(db::link& link, item of)
+void reconciler::open(db::link& link, store::row const& row)
 {
+    auto of = item_of(row);
+    if (!is_worked_off(row, of.buckets))
+        return;
     of.epoch = db::transact(link, [](db::transaction& tx) { return store::next_epoch(tx); });
     std::vector<redis::request> requests;
     for (int i = 0; i < of.buckets; ++i)
-        requests.push_back(load(bucket_of(of, i), of.epoch, of.sku.str()));
+        requests.push_back(load(bucket_of(of, i), of.epoch, of.sku.str(), of.is_async));
     for (auto const& reply : redis_.run(requests)) {
         auto const* why = reply.why();
         if (why == nullptr && reply.number() == 1)
             continue;
+        if (why == nullptr && reply.number() < 0)
+            return; // its queue is being worked off
         open_again_ = clock::now() + std::chrono::seconds(1);
         log::warning("fast_path.not_loaded",
                      {{"sku", of.sku.str()},
@@ -252,9 +287,10 @@ void reconciler::compare(db::link& link, std::vector<seen>& round)
         auto const found = now.find(of.item.sku.str());
         if (found == now.end())
             continue;
-        if (!of.is_loaded)
+        bool const was_loaded = of.is_loaded; // with these numbers, which are from before
+        if (!was_loaded)
             note_all(link, of);
-        if (of.is_loaded)
+        else
             correct(each, found->second, known, customers[found->first], requests);
         if (!of.is_calm && clock::now() - of.since > options_.calm_after) {
             of.is_calm = true;

@@ -53,7 +53,9 @@ private:
     };
 
     [[nodiscard]] bool is_ours(db::link&);
-    void open(db::link&, fast_path::item);
+    [[nodiscard]] bool is_worked_off(db::fast_path::row const&, int first);
+    void retire_queues(db::link&, db::fast_path::row const&);
+    void open(db::link&, db::fast_path::row const&);
     void watch(db::link&, fast_path::item const&);
     void note_all(db::link&, watched&);
     [[nodiscard]] std::vector<seen> look(db::link&);

@@ -3,10 +3,12 @@
 #include "db/items.hpp"
 #include "db/migrate.hpp"
 #include "db/transact.hpp"
+#include "db/unfulfilled.hpp"
 #include "service/api_keys.hpp"
 #include "service/config.hpp"
 #include "service/fast_path/admission.hpp"
 #include "service/fast_path/roster.hpp"
+#include "service/fast_path/unfulfilled.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
 #include "service/webhooks.hpp"
@@ -265,7 +267,7 @@ void put_redis_before(workbench& bench)
                                 roster, bench.counters);
     auto const at = bench.item(5);
     bench.sql.run("UPDATE item SET max_per_customer = 3 WHERE sku = $1", {at.sku.str()});
-    CHECK(word_of(roster.switch_on(bench.link, at.sku, 2)) == "ok");
+    CHECK(word_of(roster.switch_on(bench.link, at.sku, true, 2)) == "ok");
 
     // A request that is never settled, once the item is live.
     reserve_command cmd{.key = new_key(), .actor = "x", .lines = {{at, 1}}, .customer = "c"};
@@ -282,6 +284,16 @@ void put_redis_before(workbench& bench)
     roster.close(bench.link, item);
     CHECK_FALSE(roster.suspend(bench.link, item)); // it is closed already
     CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
+    // Nothing was accepted, so its queues are retired once nothing can be.
+    CHECK(eventually(std::chrono::seconds(20), [&] {
+        (void)keeping.step(bench.link);
+        return roster.queues()->empty();
+    }));
+    db::transact(bench.link, [](db::transaction& tx) {
+        db::unfulfilled::add(tx, uuid::make_v7(), "parked", "why", "{}");
+        return 0;
+    });
+    CHECK_FALSE(fast_path::find_unfulfilled(bench.link, uuid::make_v7()));
 }
 
 // What the server's keeper does.

@@ -4,8 +4,10 @@
 #include "service/http/handlers.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/wire.hpp"
+#include "service/log.hpp"
 #include "service/waiter.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -23,6 +25,13 @@ refusal no_redis()
             .errors = {{"", "needs the setting redis_url"}}};
 }
 
+// Whether something that Redis accepted may be left.
+bool has_queues(app& service, sku const& of)
+{
+    return std::ranges::any_of(*service.roster.queues(),
+                               [&](fast_path::queues_of const& each) { return each.sku == of; });
+}
+
 } // namespace
 
 // PUT /v1/fast-path/{sku}
@@ -37,9 +46,10 @@ pending_reply put_fast_path(request const& req, app& service)
     auto const deadline = std::chrono::steady_clock::now() + loading_max;
     std::optional const name(wanted->sku);
     auto standing = co_await service.inspector.show(name);
-    if (standing.empty() || standing.front().buckets != wanted->buckets) {
+    if (standing.empty() || standing.front().buckets != wanted->buckets ||
+        standing.front().is_async != wanted->is_async) {
         auto const switch_on = [&](db::link& db) {
-            return service.roster.switch_on(db, wanted->sku, wanted->buckets);
+            return service.roster.switch_on(db, wanted->sku, wanted->is_async, wanted->buckets);
         };
         auto const done = co_await service.workers.run(switch_on);
         if (!done)
@@ -54,7 +64,11 @@ pending_reply put_fast_path(request const& req, app& service)
     if (standing.empty()) // switched off meanwhile
         co_return problem(
             refusal{.code = errc::not_found, .detail = "It was switched off meanwhile."}, req);
-    co_return reply{.body = to_json(standing.front())};
+    auto const& made = standing.front();
+    if (made.is_async && made.appendfsync != "always")
+        log::warning("fast_path.queue_may_be_lost",
+                     {{"sku", made.sku.str()}, {"appendfsync", made.appendfsync}});
+    co_return reply{.body = to_json(made)};
 }
 
 // GET /v1/fast-path/{sku}
@@ -95,6 +109,9 @@ pending_reply delete_fast_path(request const& req, app& service)
     if (!done)
         co_return problem(done.error(), req);
     co_await rest(fast_path::lease_is_over);
+    auto const deadline = std::chrono::steady_clock::now() + loading_max;
+    while (has_queues(service, *name) && std::chrono::steady_clock::now() < deadline)
+        co_await rest(between_looks);
     co_return reply{.status = 204};
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <span>
 #include <utility>
+#include <variant>
 
 namespace holdfast::http {
 
@@ -20,14 +21,13 @@ reply shown(result<reservation> const& answer, request const& req)
     return {.body = to_json(*answer)};
 }
 
-reply created(result<outcome<reservation>> const& answer, request const& req)
+// 201 with what was made, or 202 with what is going to be.
+template <class T>
+reply created(outcome<T> const& done, int status)
 {
-    if (!answer)
-        return problem(answer.error(), req);
-    auto const& [made, is_replay] = *answer;
-    reply created{.status = 201, .body = to_json(made)};
-    created.headers.emplace_back("Location", "/v1/reservations/" + made.id.str());
-    if (is_replay)
+    reply created{.status = status, .body = to_json(done.value)};
+    created.headers.emplace_back("Location", "/v1/reservations/" + done.value.id.str());
+    if (done.is_replay)
         created.headers.emplace_back("Idempotent-Replayed", "true");
     return created;
 }
@@ -56,6 +56,27 @@ reply too_soon(rate_limiter::decision const& turn, request const& req)
     return answer;
 }
 
+// What is in no queue: it may have left one a moment ago, in either direction.
+reply after_the_queue(db::link& db, uuid const& id, request const& req, app& service)
+{
+    auto const made = service.reservations.show(db, id);
+    auto const refused = made ? std::nullopt : fast_path::find_unfulfilled(db, id);
+    if (refused)
+        return {.body = to_json(*refused)};
+    return shown(made, req);
+}
+
+// What PostgreSQL did not have.
+pending_reply show_unmade(uuid const& id, request const& req, app& service)
+{
+    auto const queued = co_await service.desk.find_queued(id);
+    if (queued)
+        co_return reply{.body = to_json(*queued)};
+
+    auto const look_again = [&](db::link& db) { return after_the_queue(db, id, req, service); };
+    co_return co_await service.workers.run(look_again);
+}
+
 } // namespace
 
 // POST /v1/reservations
@@ -71,7 +92,11 @@ pending_reply create_reservation(request const& req, app& service)
 
     auto const answer = co_await service.desk.run(*command);
 
-    co_return created(answer, req);
+    if (!answer)
+        co_return problem(answer.error(), req);
+    if (auto const* queued = std::get_if<outcome<fast_path::queued_request>>(&*answer))
+        co_return created(*queued, 202);
+    co_return created(std::get<outcome<reservation>>(*answer), 201);
 }
 
 // GET /v1/reservations
@@ -96,8 +121,10 @@ pending_reply show_reservation(request const& req, app& service)
 
     auto const show = [&](db::link& db) { return service.reservations.show(db, *id); };
     auto const answer = co_await service.workers.run(show);
+    if (answer)
+        co_return shown(answer, req);
 
-    co_return shown(answer, req);
+    co_return co_await show_unmade(*id, req, service);
 }
 
 // POST /v1/reservations/{id}/confirm
@@ -151,7 +178,9 @@ pending_reply return_units(request const& req, app& service)
     };
     auto const answer = co_await service.workers.run(give_back);
 
-    co_return created(answer, req);
+    if (!answer)
+        co_return problem(answer.error(), req);
+    co_return created(*answer, 201);
 }
 
 } // namespace holdfast::http

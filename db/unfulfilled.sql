@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Requests that Redis had accepted and that did not become reservations.
+
+-- name: add(id, code, detail, request) :exec
+INSERT INTO unfulfilled (id, code, detail, request)
+VALUES (:id::uuid, :code, :detail, :request)
+    ON CONFLICT (id) DO NOTHING;
+
+-- name: by_id(id) :maybe
+SELECT code, detail, request, refused_at
+  FROM unfulfilled
+ WHERE id = :id::uuid;
+
+-- name: forget(keep_seconds, row_count) :exec
+DELETE FROM unfulfilled
+ WHERE id IN (SELECT id
+                FROM unfulfilled
+               WHERE refused_at < now() - :keep_seconds::bigint * interval '1 second'
+               ORDER BY refused_at
+               LIMIT :row_count::bigint);

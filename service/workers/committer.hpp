@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out what Redis has accepted by itself: reads the queues as a member of a consumer group,
+// commits in batches, and takes out of the queue what is done. What another member did not finish
+// is claimed; what cannot be carried out is parked in PostgreSQL.
+#pragma once
+
+#include "redis/client.hpp"
+#include "service/fast_path/bucket.hpp"
+#include "service/fast_path/calls.hpp"
+#include "service/fast_path/queued_request.hpp"
+#include "service/fast_path/roster.hpp"
+#include "service/workers/periodic.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::workers {
+
+struct committer_options {
+    redis::target where;
+    std::string prefix = "holdfast";
+    redis::timeouts limits = {};
+    std::chrono::milliseconds claim_after{5000}; // longer than a batch may take
+    std::int64_t attempts_max = 5;               // then it is parked
+};
+
+class committer {
+public:
+    // The roster and the use cases must outlive this.
+    committer(committer_options, fast_path::roster const&, reservations const&, metrics&);
+
+    // One batch of each queue. Throws redis::error and what the database throws; then nothing has
+    // left a queue but what is committed.
+    progress step(db::link&);
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    // Something in a queue.
+    struct entry {
+        fast_path::bucket from;
+        std::string place; // in the stream
+        std::string id = {};
+        std::string text = {};
+        std::int64_t attempts = 1; // this one included
+        std::optional<fast_path::queued_request> request = {};
+    };
+
+    // What became of it; nothing when it is left for later.
+    using end = std::optional<fast_path::fate>;
+
+    using begun = std::map<std::string, std::int64_t>; // how often, by place
+
+    [[nodiscard]] std::vector<entry> read(std::vector<fast_path::bucket> const&);
+    [[nodiscard]] std::vector<entry> claim(std::vector<fast_path::bucket> const&);
+    static void add(std::vector<entry>& to, fast_path::bucket const& from, redis::reply const& list,
+                    begun const& attempts);
+    [[nodiscard]] std::vector<end> carry_out(db::link&, std::span<entry>);
+    [[nodiscard]] end carry_out_alone(db::link&, entry&);
+    [[nodiscard]] end judge(db::link&, entry const&, result<outcome<reservation>> const&);
+    [[nodiscard]] end park(db::link&, entry const&, std::string_view why);
+    fast_path::fate give_up(db::link&, entry const&, std::string_view code,
+                            std::string_view detail);
+    void finish(std::span<entry const>, std::vector<end> const&);
+
+    committer_options options_;
+    std::string name_; // in the group
+    redis::client redis_;
+    fast_path::roster const& roster_;
+    reservations const& reservations_;
+    metrics& metrics_;
+    clock::time_point claim_again_{};
+};
+
+} // namespace holdfast::workers
