@@ -197,6 +197,10 @@ struct metrics::families {
         counter_family(registry, "holdfast_fast_path_corrected_units_total",
                        "Units the reconciler added in Redis (more) or took away (fewer)."),
         "direction"};
+    labelled_counters fast_path_drift{
+        counter_family(registry, "holdfast_fast_path_drift_units_total",
+                       "Units that differed and that nothing explains, by kind."),
+        "kind"};
     prometheus::Histogram& redis_wait =
         histogram_family(registry, "holdfast_redis_wait_seconds",
                          "Time a request waited before it was sent to Redis.")
@@ -336,6 +340,11 @@ void metrics::fast_path_suspended()
 void metrics::fast_path_corrected(std::string_view direction, units number)
 {
     families_->fast_path_corrections.add(direction, static_cast<double>(number));
+}
+
+void metrics::fast_path_drifted(std::string_view kind, units number)
+{
+    families_->fast_path_drift.add(kind, static_cast<double>(number));
 }
 
 void metrics::redis_waited(std::chrono::nanoseconds time)

@@ -55,6 +55,7 @@ public:
     void fast_path_answered(std::string_view verdict, std::size_t count);
     void fast_path_suspended();
     void fast_path_corrected(std::string_view direction, units); // more, fewer
+    void fast_path_drifted(std::string_view kind, units);        // available, pending, ledger
     void redis_waited(std::chrono::nanoseconds);                 // in the queue of the gate
     void redis_batch(std::size_t requests);
     void redis_in_flight(std::ptrdiff_t change);

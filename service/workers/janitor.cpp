@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/workers/janitor.hpp"
 
+#include "db/drift.hpp"
 #include "db/feed.hpp"
 #include "db/transact.hpp"
 #include "db/webhooks.hpp"
@@ -17,6 +18,7 @@ constexpr std::size_t keys_max = 1000; // in one step
 constexpr std::size_t deliveries_max = 1000;
 constexpr std::size_t positions_max = 500;
 constexpr std::int64_t announcements_max = 10'000;
+constexpr std::size_t findings_max = 1000;
 
 } // namespace
 
@@ -33,7 +35,11 @@ periodic::step janitor(janitor_options options)
             return db::webhooks::forget(tx, options.keep_deliveries, deliveries_max) +
                    db::webhooks::clear_deleted(tx, deliveries_max);
         });
-        bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max;
+        auto const findings = db::transact(link, [&](db::transaction& tx) {
+            return db::drift::forget(tx, options.keep_drift, findings_max);
+        });
+        bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max ||
+                             findings == findings_max;
         return is_more ? progress::more_to_do : progress::done_for_now;
     };
 }
