@@ -45,6 +45,16 @@ bool suspend(transaction& tx, std::string const& sku, std::int64_t epoch)
     return tx.exec(sql::fast_path::suspend, sku, epoch) == 1;
 }
 
+void stop(transaction& tx, std::string const& sku, std::int64_t epoch)
+{
+    tx.exec(sql::fast_path::stop, sku, epoch);
+}
+
+bool resume(transaction& tx, std::string const& sku)
+{
+    return tx.exec(sql::fast_path::resume, sku) == 1;
+}
+
 void calm(transaction& tx, std::string const& sku, std::int64_t epoch)
 {
     tx.exec(sql::fast_path::calm, sku, epoch);

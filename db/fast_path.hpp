@@ -26,6 +26,7 @@ struct row {
     std::int64_t queues = 0;    // buckets that may have something in their queues
     std::int64_t epoch = 0;     // 0: PostgreSQL serves it alone
     bool may_be_opened = false; // the pause after a suspension is over
+    bool is_stopped = false;    // it is not opened again until somebody asks
 };
 
 // By SKU, at most 10 000.
@@ -52,6 +53,10 @@ void retire_queues(transaction&, std::string const& sku);
 void close(transaction&, std::string const& sku, std::int64_t epoch);
 bool suspend(transaction&, std::string const& sku, std::int64_t epoch); // whether it was open
 
+// The same, until somebody asks for it to be opened again.
+void stop(transaction&, std::string const& sku, std::int64_t epoch);
+bool resume(transaction&, std::string const& sku); // whether it was stopped
+
 // It has been open for long without trouble: the next pause is a short one.
 void calm(transaction&, std::string const& sku, std::int64_t epoch);
 
@@ -62,7 +67,7 @@ struct times {
 
 [[nodiscard]] times read_times(transaction&);
 
-// A level, and the rules its item is sold under.
+// A level, the rules its item is sold under, and what the ledger says of it.
 struct fact {
     std::string sku;
     bool on_sale = true;
@@ -73,6 +78,11 @@ struct fact {
     std::string location;
     std::int64_t version = 0;
     units available = 0; // holds that are due count as free
+    units on_hand = 0;
+    units reserved = 0;
+    std::int64_t ledger_version = 0; // of the newest line, and the level after it; 0 without one
+    units ledger_on_hand = 0;
+    units ledger_reserved = 0;
 };
 
 [[nodiscard]] std::vector<fact> facts(transaction&, std::vector<std::string> const& skus);

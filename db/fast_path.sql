@@ -6,7 +6,8 @@
 SELECT sku, fast_path IS NOT NULL, COALESCE(fast_path = 'async', false), COALESCE(fast_buckets, 1),
        COALESCE(fast_queues, 0), COALESCE(fast_epoch, 0),
        COALESCE(fast_not_before <= now(), false)
-           AND COALESCE(fast_closed_at < now() - interval '1 second', true)
+           AND COALESCE(fast_closed_at < now() - interval '1 second', true),
+       COALESCE(fast_not_before = 'infinity', false)
   FROM item
  WHERE fast_path IS NOT NULL OR fast_queues IS NOT NULL
  ORDER BY sku
@@ -58,6 +59,17 @@ UPDATE item
                          + LEAST(30000, GREATEST(250, fast_pause_ms * 2)) * interval '1 millisecond'
  WHERE sku = :sku AND fast_epoch = :epoch::bigint;
 
+-- Until somebody asks for it.
+-- name: stop(sku, epoch) :exec
+UPDATE item
+   SET fast_epoch = NULL, fast_closed_at = clock_timestamp(), fast_not_before = 'infinity'
+ WHERE sku = :sku AND fast_epoch = :epoch::bigint;
+
+-- name: resume(sku) :exec
+UPDATE item
+   SET fast_pause_ms = 0, fast_not_before = now()
+ WHERE sku = :sku AND fast_not_before = 'infinity';
+
 -- name: calm(sku, epoch) :exec
 UPDATE item SET fast_pause_ms = 0 WHERE sku = :sku AND fast_epoch = :epoch::bigint;
 
@@ -69,16 +81,24 @@ SELECT clock_timestamp(),
                   WHERE datname = current_database() AND application_name = 'holdfast'
                     AND pid <> pg_backend_pid()), clock_timestamp());
 
--- What is free of each level of these items, due holds included, and the rules of their sale.
+-- What is free of each level of these items, due holds included, the rules of their sale, and what
+-- the newest line of the ledger says the level is.
 -- name: facts(skus) :many
 SELECT i.sku, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_customer, now(),
        l.location, l.version,
        l.on_hand - l.reserved + COALESCE((SELECT sum(h.quantity)
                                             FROM reservation_line h
                                            WHERE h.sku = l.sku AND h.location = l.location
-                                             AND h.held_until <= now()), 0)::bigint
+                                             AND h.held_until <= now()), 0)::bigint,
+       l.on_hand, l.reserved,
+       COALESCE(m.version, 0), COALESCE(m.on_hand, 0), COALESCE(m.reserved, 0)
   FROM item i
   JOIN stock_level l ON l.sku = i.sku
+  LEFT JOIN LATERAL (SELECT movement.version, movement.on_hand, movement.reserved
+                       FROM movement
+                      WHERE movement.sku = l.sku AND movement.location = l.location
+                      ORDER BY movement.version DESC
+                      LIMIT 1) AS m ON true
  WHERE i.sku = ANY (:skus::text[])
  ORDER BY i.sku, l.location;
 

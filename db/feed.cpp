@@ -4,6 +4,7 @@
 #include "sql/feed.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -41,6 +42,15 @@ struct happening_row {
     std::optional<uuid> reservation_id;
     std::optional<std::string> reference;
     std::optional<std::string> customer;
+    timestamp at;
+};
+
+struct drift_row {
+    std::int64_t id = 0;
+    units by = 0;
+    std::int64_t version = 0;
+    units on_hand = 0;
+    units reserved = 0;
     timestamp at;
 };
 
@@ -84,6 +94,36 @@ struct columns {
 
     std::vector<std::int64_t> positions, firsts, lasts;
 };
+
+level_key key_of(announcement const& a)
+{
+    return {sku(a.sku), location(a.location)};
+}
+
+// Adds the drifts among these, each in its place.
+void add_drifts(transaction& tx, std::span<announcement const> all, std::vector<happening>& found)
+{
+    std::map<std::int64_t, std::size_t> places;
+    std::vector<std::int64_t> ids;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (auto const id = all[i].drift_id) {
+            places[*id] = i;
+            ids.push_back(*id);
+        }
+    if (ids.empty())
+        return;
+    for (auto const& r : tx.many<drift_row>(sql::feed::drifted, ids)) {
+        auto const place = places.at(r.id);
+        found.push_back(
+            {.place = place,
+             .movement = {.at = key_of(all[place]), .after = {r.on_hand, r.reserved, r.version}},
+             .reference = {},
+             .customer = {},
+             .at = r.at,
+             .drift = r.by});
+    }
+    std::ranges::stable_sort(found, {}, &happening::place);
+}
 
 } // namespace
 
@@ -143,23 +183,25 @@ std::vector<happening> happened(transaction& tx, std::span<announcement const> a
         skus.push_back(a.sku);
         locations.push_back(a.location);
         firsts.push_back(a.first_version);
-        lasts.push_back(a.last_version);
+        // A drift is told with the version of a movement that was told before.
+        lasts.push_back(a.drift_id ? a.first_version - 1 : a.last_version);
     }
     std::vector<happening> found;
     for (auto& r : tx.many<happening_row>(sql::feed::happened, skus, locations, firsts, lasts)) {
         auto const place = static_cast<std::size_t>(r.place);
-        found.push_back(
-            {.place = place,
-             .movement = {.at = {holdfast::sku(skus.at(place)), location(locations.at(place))},
-                          .kind = movement_kind_of(r.kind),
-                          .on_hand_delta = r.on_hand_delta,
-                          .reserved_delta = r.reserved_delta,
-                          .after = {r.on_hand, r.reserved, r.version},
-                          .reservation_id = r.reservation_id},
-             .reference = std::move(r.reference),
-             .customer = std::move(r.customer),
-             .at = r.at});
+        found.push_back({.place = place,
+                         .movement = {.at = key_of(all[place]),
+                                      .kind = movement_kind_of(r.kind),
+                                      .on_hand_delta = r.on_hand_delta,
+                                      .reserved_delta = r.reserved_delta,
+                                      .after = {r.on_hand, r.reserved, r.version},
+                                      .reservation_id = r.reservation_id},
+                         .reference = std::move(r.reference),
+                         .customer = std::move(r.customer),
+                         .at = r.at,
+                         .drift = {}});
     }
+    add_drifts(tx, all, found);
     return found;
 }
 

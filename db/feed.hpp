@@ -38,7 +38,8 @@ struct run {
 // From this position on, in order.
 [[nodiscard]] std::vector<run> runs(transaction&, std::int64_t position, std::size_t limit);
 
-// An entry of the outbox with its place: movements of one level that are told together.
+// An entry of the outbox with its place: movements of one level that are told together, or a drift
+// of it.
 struct announcement {
     std::int64_t position = 0;
     std::int64_t id = 0;
@@ -47,6 +48,7 @@ struct announcement {
     std::int64_t first_version = 0;
     std::int64_t last_version = 0;
     std::optional<units> low_stock_at; // the item's threshold at that time
+    std::optional<std::int64_t> drift_id;
 };
 
 // In the order of telling; only of one SKU when it is named.
@@ -54,13 +56,14 @@ struct announcement {
                                                   std::optional<std::string> const& sku,
                                                   std::size_t limit);
 
-// A line of the ledger as events tell it.
+// A line of the ledger as events tell it, or a drift: of a movement only where and after count.
 struct happening {
     std::size_t place = 0; // of its announcement among those asked for
     holdfast::movement movement;
     std::optional<std::string> reference;
     std::optional<std::string> customer;
     timestamp at;
+    std::optional<units> drift; // found beyond what was expected
 };
 
 // What these announce, in their order.

@@ -66,7 +66,8 @@ SELECT position, first_id, last_id
  LIMIT :row_count::bigint;
 
 -- name: announced(positions, first_ids, last_ids, sku, row_count) :many
-SELECT w.position, o.id, o.sku, o.location, o.first_version, o.last_version, o.low_stock_at
+SELECT w.position, o.id, o.sku, o.location, o.first_version, o.last_version, o.low_stock_at,
+       o.drift_id
   FROM unnest(:positions::bigint[], :first_ids::bigint[], :last_ids::bigint[])
        AS w(position, first_id, last_id)
  CROSS JOIN LATERAL (SELECT *
@@ -95,6 +96,15 @@ SELECT w.place - 1, m.version, m.kind, m.on_hand_delta, m.reserved_delta, m.on_h
                       WHERE reservation.id = m.reservation_id
                       LIMIT 1) AS r ON true
  ORDER BY w.place, m.version;
+
+-- What was found wrong of levels. Their numbers are those of the ledger, as in every other event,
+-- where it has that version.
+-- name: drifted(ids) :many
+SELECT d.id, d.found - d.expected, d.version, COALESCE(m.on_hand, d.on_hand),
+       COALESCE(m.reserved, d.reserved), d.at
+  FROM drift d
+  LEFT JOIN movement m ON m.sku = d.sku AND m.location = d.location AND m.version = d.version
+ WHERE d.id = ANY (:ids::bigint[]);
 
 -- The first position that was told at this time or later.
 -- name: since(told_at) :maybe

@@ -53,6 +53,7 @@ struct config {
     std::string redis_prefix = "holdfast";
     int redis_connections = 2;
     int redis_timeout_ms = 200;
+    int redis_repair_max = 1000;
 
     int io_threads = 1;
     int database_sessions = 8;

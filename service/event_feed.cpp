@@ -134,6 +134,8 @@ private:
     {
         auto const& m = what.movement;
         event_place at{entry.position, entry.id, m.after.version, 0};
+        if (what.drift)
+            return tell(at, event_type::drift, what.drift, what);
         auto const change = event_type_of(m.kind);
         if (!tell(at, change, quantity_of(m), what))
             return false;

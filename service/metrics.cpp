@@ -205,6 +205,10 @@ struct metrics::families {
         histogram_family(registry, "holdfast_fast_path_queue_seconds",
                          "Time from the acceptance of a request to its commit.")
             .Add({}, seconds_buckets);
+    labelled_counters fast_path_drift{
+        counter_family(registry, "holdfast_fast_path_drift_units_total",
+                       "Units that differed and that nothing explains, by kind."),
+        "kind"};
     prometheus::Histogram& redis_wait =
         histogram_family(registry, "holdfast_redis_wait_seconds",
                          "Time a request waited before it was sent to Redis.")
@@ -354,6 +358,11 @@ void metrics::queue_ended(std::string_view outcome)
 void metrics::queue_took(std::chrono::nanoseconds time)
 {
     families_->queue_time.Observe(to_seconds(time));
+}
+
+void metrics::fast_path_drifted(std::string_view kind, units number)
+{
+    families_->fast_path_drift.add(kind, static_cast<double>(number));
 }
 
 void metrics::redis_waited(std::chrono::nanoseconds time)

@@ -57,6 +57,7 @@ public:
     void fast_path_corrected(std::string_view direction, units); // more, fewer
     void queue_ended(std::string_view outcome);                  // committed, refused, parked
     void queue_took(std::chrono::nanoseconds);                   // from acceptance to the commit
+    void fast_path_drifted(std::string_view kind, units);        // available, pending, ledger
     void redis_waited(std::chrono::nanoseconds);                 // in the queue of the gate
     void redis_batch(std::size_t requests);
     void redis_in_flight(std::ptrdiff_t change);

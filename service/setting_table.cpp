@@ -169,6 +169,9 @@ setting const all[] = {
      "queued in one go."},
     {"redis_timeout_ms", number{&config::redis_timeout_ms, 10, 10'000}, service,
      "Longest wait for Redis, after which PostgreSQL serves an item alone for a while."},
+    {"redis_repair_max", number{&config::redis_repair_max, 0, 1'000'000'000}, service,
+     "Units of one item that are put right in Redis at once although nothing explains what was "
+     "wrong; of more, PostgreSQL serves the item alone until somebody asks. 0 means none."},
 
     {"io_threads", number{&config::io_threads, 1, 64}, service,
      "Threads that read requests and write answers; one serves tens of thousands a second."},

@@ -173,8 +173,7 @@ public:
         HOLDFAST_TRY_VOID(check_on_hand(book_, chosen));
         r = std::move(chosen);
         move_confirmed(book_, r, holding::whole_lines, {.actor = cmd.actor});
-        settle(r, reservation_state::confirmed);
-        return r;
+        return settle(r, reservation_state::confirmed);
     }
 
     settle_answer carry_out(release_command const& cmd)
@@ -189,8 +188,7 @@ public:
             return r;
         put_back(book_, r, found->is_due ? movement_kind::expired : movement_kind::released,
                  {.actor = cmd.actor});
-        settle(r, found->is_due ? reservation_state::expired : reservation_state::released);
-        return r;
+        return settle(r, found->is_due ? reservation_state::expired : reservation_state::released);
     }
 
     settle_answer carry_out(extend_command const& cmd)
@@ -239,11 +237,15 @@ private:
         return found == locked_.by_id.end() ? nullptr : &found->second;
     }
 
-    void settle(reservation& r, reservation_state final)
+    // Returns it for the caller whose call ends it; others find it ended.
+    reservation settle(reservation& r, reservation_state final)
     {
         r.state = final;
         r.settled_at = locked_.now;
         settled_.push_back(&r);
+        auto ended = r;
+        ended.has_just_ended = true;
+        return ended;
     }
 
     db::transaction& tx_;

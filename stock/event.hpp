@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What others learn of a change: one event for each line of the ledger, and the edges that a level
-// crossed in it.
+// crossed in it. Besides, one for a number that no change explains.
 #pragma once
 
 #include "stock/clock.hpp"
@@ -27,12 +27,14 @@ enum class event_type {
     low,
     sold_out,
     back_in_stock,
+    drift,
 };
 
-inline constexpr std::array<std::string_view, 9> event_type_names{
+inline constexpr std::array<std::string_view, 10> event_type_names{
     "reservation.held",    "reservation.confirmed", "reservation.released",
     "reservation.expired", "reservation.returned",  "stock.adjusted",
     "stock.low",           "stock.sold_out",        "stock.back_in_stock",
+    "stock.drift",
 };
 
 [[nodiscard]] constexpr std::string_view to_string(event_type type) noexcept
@@ -51,7 +53,9 @@ struct event {
     timestamp occurred_at;
     level_key at;
     stock_level after; // absolute, so that whoever is told late or twice can drop it by its version
-    std::optional<units> quantity = {}; // of an adjustment, what it changed on hand; of edges, none
+    // Of an adjustment, what it changed on hand; of a drift, what was found too much; of edges,
+    // none.
+    std::optional<units> quantity = {};
     std::optional<uuid> reservation_id = {};
     std::optional<std::string> reference = {};
     std::optional<std::string> customer = {};

@@ -42,6 +42,7 @@ struct reservation {
     std::optional<timestamp> settled_at = {}; // when the final state was reached
     std::optional<uuid> supersedes = {};
     std::optional<uuid> superseded_by = {};
+    bool has_just_ended = false; // a hold until the call that returns it
 };
 
 // A quantity wanted, confirmed or returned at one level.

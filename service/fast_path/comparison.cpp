@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/fast_path/comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace holdfast::fast_path {
@@ -77,6 +79,52 @@ std::vector<difference> differences(facts const& before, facts const& after,
     return wrong;
 }
 
+agreement agree(agreement const& earlier, facts const& now)
+{
+    agreement made;
+    for (auto const& [location, known] : now) {
+        auto const was = earlier.find(location);
+        bool const is_still = was != earlier.end() && was->second.version == known.version &&
+                              was->second.available == known.available;
+        made[location] = {known.version, known.available, is_still ? was->second.since : known.now};
+    }
+    return made;
+}
+
+std::vector<difference> drifted(agreement const& earlier, facts const& now,
+                                std::vector<difference> const& wrong,
+                                std::chrono::milliseconds news_max)
+{
+    std::vector<difference> unexplained;
+    for (auto const& each : wrong) {
+        auto const was = earlier.find(each.location);
+        auto const known = now.find(each.location);
+        if (was != earlier.end() && known != now.end() &&
+            was->second.version == known->second.version &&
+            was->second.available == known->second.available &&
+            known->second.now - was->second.since >= news_max)
+            unexplained.push_back(
+                {each.location, each.expected, std::clamp(each.found, -level_max, level_max)});
+    }
+    return unexplained;
+}
+
+std::optional<ledger_fault> ledger_fault_of(db::fast_path::fact const& known)
+{
+    if (known.version != known.ledger_version)
+        return ledger_fault{
+            known.ledger_on_hand, known.on_hand,
+            fmt::format("the level has version {}, its newest line in the ledger {}", known.version,
+                        known.ledger_version)};
+    if (known.on_hand != known.ledger_on_hand)
+        return ledger_fault{known.ledger_on_hand, known.on_hand,
+                            "on_hand was changed past the ledger"};
+    if (known.reserved != known.ledger_reserved)
+        return ledger_fault{known.ledger_reserved, known.reserved,
+                            "reserved was changed past the ledger"};
+    return std::nullopt;
+}
+
 std::vector<std::map<std::string, units>> spread(std::vector<sight> const& buckets,
                                                  std::vector<difference> const& wrong)
 {
@@ -117,6 +165,19 @@ std::vector<leftover> leftovers(std::vector<sight> const& buckets, std::set<uuid
                 all.push_back({request.id, static_cast<int>(i), is_made ? fate::kept : fate::back});
         }
     return all;
+}
+
+std::map<std::string, units> given_back(std::vector<sight> const& buckets,
+                                        std::set<uuid> const& made)
+{
+    std::map<std::string, units> sums;
+    for (auto const& bucket : buckets)
+        for (auto const& request : bucket.pending)
+            if (request.is_taken && !made.contains(request.id) &&
+                bucket.now - request.since > abandoned)
+                for (auto const& [location, quantity] : request.lines)
+                    sums[location] += quantity;
+    return sums;
 }
 
 } // namespace holdfast::fast_path

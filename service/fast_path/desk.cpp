@@ -19,12 +19,13 @@ constexpr int tries_max = 12;
 // How often a request looks again whether an item is closed for good.
 constexpr auto closing_look = std::chrono::milliseconds(250);
 
-// What a settled reservation gave back. Where Redis makes promises it is not told the number: the
-// reconciler may have seen the units already, and would count them twice.
+// What a hold gave back that has just ended. Whoever asks once more is told the same, and Redis is
+// not. Where Redis makes promises it is not told the number: the reconciler may have seen the units
+// already, and would count them twice.
 std::vector<telling> freed_by(reservation const& r, items const& all)
 {
     std::vector<telling> told;
-    if (r.state != reservation_state::released && r.state != reservation_state::confirmed)
+    if (!r.has_just_ended || r.state == reservation_state::expired)
         return told;
     for (auto const& line : r.lines) {
         auto const found = all.find(line.at.sku.str());

@@ -20,6 +20,7 @@ namespace {
 namespace store = db::fast_path;
 
 constexpr std::size_t pending_max = 20'000;
+constexpr std::size_t written_max = 100; // findings of one call
 constexpr int looks = 5;
 constexpr auto between_looks = std::chrono::milliseconds(200);
 
@@ -50,7 +51,11 @@ std::optional<std::vector<sight>> sights_of(store::row const& row, redis::reply 
 standing standing_of(store::row const& row, std::optional<std::vector<sight>> const& sights)
 {
     auto const of = item_of(row);
-    standing made{.sku = of.sku, .buckets = of.buckets, .epoch = of.epoch, .is_async = of.is_async};
+    standing made{.sku = of.sku,
+                  .buckets = of.buckets,
+                  .epoch = of.epoch,
+                  .is_stopped = row.is_stopped,
+                  .is_async = of.is_async};
     if (row.epoch == 0 || !sights)
         return made;
     made.is_live = std::ranges::all_of(*sights, [](sight const& s) { return s.now < s.until; });
@@ -107,6 +112,33 @@ std::string cause_of(difference const& d)
     return "units were sold or taken out past Redis";
 }
 
+stock_level level_of(store::fact const& known)
+{
+    return {known.on_hand, known.reserved, known.version};
+}
+
+finding not_loaded(item const& of)
+{
+    return {of.sku, "", "not-loaded", 0, 0, "PostgreSQL serves it alone until Redis is loaded"};
+}
+
+finding stopped(item const& of, std::vector<db::drift::stop> const& all)
+{
+    finding made{
+        of.sku,
+        "",
+        "stopped",
+        0,
+        0,
+        "nothing explained what was wrong in Redis, and it was more than redis_repair_max"};
+    for (auto const& each : all)
+        if (each.sku == of.sku.str()) {
+            made.expected = each.expected;
+            made.found = each.found;
+        }
+    return made;
+}
+
 } // namespace
 
 inspector::inspector(worker_pool& w, roster& r, std::optional<gate>& g)
@@ -152,6 +184,7 @@ struct inspector::state {
     std::vector<store::row> rows;
     std::map<std::string, facts> known;
     std::set<uuid> made;
+    std::vector<db::drift::stop> stops;
 };
 
 boost::asio::awaitable<inspector::state> inspector::read(std::vector<uuid> const& ids)
@@ -159,10 +192,15 @@ boost::asio::awaitable<inspector::state> inspector::read(std::vector<uuid> const
     auto const look = [&ids](db::transaction& tx) {
         state now{.rows = store::all(tx)};
         std::erase_if(now.rows, [](store::row const& row) { return !row.is_on; });
-        std::vector<std::string> names;
-        for (auto const& row : now.rows)
+        std::vector<std::string> names, stopped;
+        for (auto const& row : now.rows) {
             names.push_back(row.sku);
+            if (row.is_stopped)
+                stopped.push_back(row.sku);
+        }
         now.known = by_sku(store::facts(tx, names));
+        if (!stopped.empty())
+            now.stops = db::drift::last_stops(tx, stopped);
         if (!ids.empty())
             for (auto const& id : store::made(tx, ids))
                 now.made.insert(id);
@@ -189,39 +227,53 @@ boost::asio::awaitable<inspector::round> inspector::look()
                 pending.push_back(request.id);
     }
     auto const after = co_await read(pending);
-    for (std::size_t i = 0; i < before.rows.size(); ++i) {
-        auto const& row = before.rows[i];
-        auto const of = item_of(row);
-        if (!sights[i] || row.epoch == 0) {
-            found.findings.push_back({of.sku, "", "not-loaded", 0, 0,
-                                      "PostgreSQL serves it alone until Redis is loaded"});
-            found.repairs.emplace_back(std::nullopt);
-            continue;
-        }
-        auto const first = before.known.find(row.sku);
-        auto const now = after.known.find(row.sku);
-        if (first == before.known.end() || now == after.known.end())
-            continue;
-        for (auto const& each :
-             differences(first->second, now->second, handed_to_redis(*sights[i], after.made))) {
-            found.findings.push_back(
-                {of.sku, each.location, "available", each.expected, each.found, cause_of(each)});
-            bool const is_missing = each.found < each.expected;
-            auto const by = is_missing ? each.expected - each.found : each.found - each.expected;
-            settlement change{.fate = is_missing ? fate::freed : fate::sold};
-            change.lines.emplace_back(each.location, by);
-            found.repairs.push_back(telling{of, 0, std::move(change)});
-        }
-        for (auto const& each : leftovers(*sights[i], after.made)) {
-            found.findings.push_back({of.sku, "", "pending", 0, 1,
-                                      each.what == fate::kept
-                                          ? "a reservation was committed, and Redis was not told"
-                                          : "a process ended between Redis and the commit"});
-            found.repairs.push_back(
-                telling{of, each.bucket, {.id = each.id.str(), .fate = each.what}});
-        }
-    }
+    for (std::size_t i = 0; i < before.rows.size(); ++i)
+        add(found, before.rows[i], before, after, sights[i]);
     co_return found;
+}
+
+// What is wrong with one item.
+void inspector::add(round& found, store_row const& row, state const& before, state const& after,
+                    std::optional<std::vector<sight>> const& sights)
+{
+    auto const of = item_of(row);
+    auto const first = before.known.find(row.sku);
+    auto const now = after.known.find(row.sku);
+    if (now != after.known.end())
+        for (auto const& [location, known] : now->second)
+            if (auto const fault = ledger_fault_of(known)) {
+                found.findings.push_back({of.sku, location, "ledger", fault->expected, fault->found,
+                                          fault->cause, row.epoch, level_of(known)});
+                found.repairs.emplace_back(std::nullopt);
+            }
+    if (!sights || row.epoch == 0) {
+        found.findings.push_back(row.is_stopped ? stopped(of, after.stops) : not_loaded(of));
+        found.repairs.emplace_back(std::nullopt);
+        return;
+    }
+    if (first == before.known.end() || now == after.known.end())
+        return;
+    for (auto const& each :
+         differences(first->second, now->second, handed_to_redis(*sights, after.made))) {
+        auto const known = now->second.find(each.location);
+        found.findings.push_back(
+            {of.sku, each.location, "available", each.expected,
+             std::clamp(each.found, -level_max, level_max), cause_of(each), row.epoch,
+             known == now->second.end() ? stock_level() : level_of(known->second)});
+        bool const is_missing = each.found < each.expected;
+        auto const by = is_missing ? each.expected - each.found : each.found - each.expected;
+        settlement change{.fate = is_missing ? fate::freed : fate::sold};
+        change.lines.emplace_back(each.location, by);
+        found.repairs.push_back(telling{of, 0, std::move(change)});
+    }
+    for (auto const& each : leftovers(*sights, after.made)) {
+        found.findings.push_back({of.sku, "", "pending", 0, 1,
+                                  each.what == fate::kept
+                                      ? "a reservation was committed, and Redis was not told"
+                                      : "a process ended between Redis and the commit",
+                                  row.epoch});
+        found.repairs.push_back(telling{of, each.bucket, {.id = each.id.str(), .fate = each.what}});
+    }
 }
 
 boost::asio::awaitable<inspection> inspector::compare(bool repair)
@@ -244,16 +296,52 @@ boost::asio::awaitable<inspection> inspector::compare(bool repair)
             }
         last = std::move(kept);
     }
-    std::vector<telling> told;
-    for (auto const& each : last.repairs)
-        if (each)
-            told.push_back(*each);
+    if (repair)
+        made.repaired = co_await put_right(last);
     made.findings = std::move(last.findings);
-    if (repair && !told.empty()) {
-        made.repaired = told.size();
-        co_await gate_->tell_now(told);
-    }
     co_return made;
+}
+
+// Returns how many of the findings were repaired. Written down before, so that nothing is repaired
+// that nobody hears of.
+boost::asio::awaitable<std::size_t> inspector::put_right(round const& last)
+{
+    std::vector<telling> told;
+    std::vector<db::drift::finding> repaired;
+    std::vector<std::string> resumed;
+    for (std::size_t i = 0; i < last.findings.size(); ++i) {
+        auto const& each = last.findings[i];
+        if (last.repairs[i])
+            told.push_back(*last.repairs[i]);
+        else if (each.kind == "stopped")
+            resumed.push_back(each.sku.str());
+        else
+            continue;
+        repaired.push_back({each.sku.str(), each.location, each.kind, each.expected, each.found,
+                            each.cause, true, each.epoch, each.level});
+    }
+    if (repaired.empty())
+        co_return 0;
+    auto const write = [&](db::transaction& tx) {
+        db::drift::write(tx, std::span(repaired).first(std::min(repaired.size(), written_max)));
+        for (auto const& each : resumed)
+            store::resume(tx, each);
+        return 0;
+    };
+    auto const work = [&write](db::link& link) { return db::transact(link, write); };
+    co_await workers_.run(work);
+    if (!told.empty())
+        co_await gate_->tell_now(told);
+    co_return repaired.size();
+}
+
+boost::asio::awaitable<std::vector<past_finding>> inspector::history(drift_filter const& filter)
+{
+    auto const look = [&filter](db::transaction& tx) {
+        return db::drift::newest(tx, filter.sku, filter.before, filter.limit);
+    };
+    auto const work = [&look](db::link& link) { return db::read(link, db::scope::single, look); };
+    co_return co_await workers_.run(work);
 }
 
 } // namespace holdfast::fast_path

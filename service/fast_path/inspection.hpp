@@ -3,6 +3,7 @@
 // and PostgreSQL.
 #pragma once
 
+#include "db/drift.hpp"
 #include "service/fast_path/comparison.hpp"
 #include "service/fast_path/gate.hpp"
 #include "service/fast_path/roster.hpp"
@@ -21,10 +22,11 @@ namespace holdfast::fast_path {
 struct standing {
     holdfast::sku sku;
     int buckets = 1;
-    std::int64_t epoch = 0; // 0: PostgreSQL serves it alone
-    bool is_live = false;   // Redis answers
-    units available = 0;    // of these, those that are known to it
-    units held = 0;         // by requests under way
+    std::int64_t epoch = 0;  // 0: PostgreSQL serves it alone
+    bool is_live = false;    // Redis answers
+    bool is_stopped = false; // PostgreSQL serves it alone until somebody asks
+    units available = 0;     // of these, those that are known to it
+    units held = 0;          // by requests under way
     bool is_async = false;
     std::int64_t queue_length = 0; // accepted, not committed yet
     std::string appendfsync = {};  // what Redis is set to: always, everysec, no; off; unknown
@@ -33,10 +35,21 @@ struct standing {
 struct finding {
     holdfast::sku sku;
     std::string location; // empty when it is about all of them
-    std::string kind;     // available, pending, not-loaded
+    std::string kind;     // available, pending, ledger, not-loaded, stopped
     units expected = 0;
     units found = 0;
     std::string cause;
+    std::int64_t epoch = 0;
+    stock_level level = {}; // of PostgreSQL, where it is about one
+};
+
+// What was found before, and when.
+using past_finding = db::drift::entry;
+
+struct drift_filter {
+    std::optional<std::string> sku;
+    std::optional<std::int64_t> before; // the id of the last one shown
+    std::size_t limit = 50;
 };
 
 struct inspection {
@@ -55,11 +68,16 @@ public:
     boost::asio::awaitable<std::vector<standing>> show(std::optional<sku> const&);
 
     // Redis beside PostgreSQL, under traffic: what is under way is no difference, and what has gone
-    // when it is looked at once more was none either. Repairs the rest if wanted.
+    // when it is looked at once more was none either. Repairs the rest if wanted, and writes down
+    // what that was.
     boost::asio::awaitable<inspection> compare(bool repair);
+
+    // What was found by the reconciler, or repaired by hand, newest first.
+    boost::asio::awaitable<std::vector<past_finding>> history(drift_filter const&);
 
 private:
     struct state; // of PostgreSQL
+    using store_row = db::fast_path::row;
 
     struct round {
         std::vector<finding> findings;
@@ -67,6 +85,9 @@ private:
     };
 
     boost::asio::awaitable<round> look();
+    boost::asio::awaitable<std::size_t> put_right(round const&);
+    static void add(round&, store_row const&, state const& before, state const& after,
+                    std::optional<std::vector<sight>> const&);
     [[nodiscard]] boost::asio::awaitable<state> read(std::vector<uuid> const& ids);
 
     worker_pool& workers_;

@@ -35,6 +35,7 @@ pending_reply show_fast_path(request const&, app&);
 pending_reply list_fast_paths(request const&, app&);
 pending_reply delete_fast_path(request const&, app&);
 pending_reply reconcile(request const&, app&);
+pending_reply list_drift(request const&, app&);
 
 // events.cpp
 pending_reply list_events(request const&, app&);

@@ -33,6 +33,7 @@ constexpr std::array table{
     route{"GET", "/v1/fast-path/{sku}", show_fast_path, role::viewer},
     route{"DELETE", "/v1/fast-path/{sku}", delete_fast_path, role::admin},
     route{"POST", "/v1/reconciliations", reconcile, role::admin},
+    route{"GET", "/v1/reconciliations", list_drift, role::viewer},
 
     route{"GET", "/v1/events", list_events, role::viewer},
     route{"GET", "/v1/events/stream", stream_events, role::viewer},

@@ -7,6 +7,7 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -150,6 +151,16 @@ std::optional<std::string> from_cursor(std::string_view list, std::string_view c
     if (!decoded || !decoded->starts_with(prefix))
         return std::nullopt;
     return decoded->substr(prefix.size());
+}
+
+std::optional<std::int64_t> parse_number(std::string_view text)
+{
+    std::int64_t number = 0;
+    auto const* const end = text.data() + text.size();
+    auto const [stop, fault] = std::from_chars(text.data(), end, number);
+    if (fault != std::errc() || stop != end || number < 1)
+        return std::nullopt;
+    return number;
 }
 
 std::optional<std::string> parse_idempotency_key(std::string_view field)

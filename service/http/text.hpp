@@ -3,6 +3,7 @@
 // lists, and idempotency keys.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ inline constexpr std::string_view items_list = "i";
 inline constexpr std::string_view movements_list = "m";
 inline constexpr std::string_view webhooks_list = "w";
 inline constexpr std::string_view deliveries_list = "d";
+inline constexpr std::string_view drift_list = "x";
 
 // An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing
 // to another: `list` is its name.
@@ -41,6 +43,9 @@ inline constexpr std::string_view deliveries_list = "d";
 // What `last_shown` was; nothing when it is not a cursor of this list.
 [[nodiscard]] std::optional<std::string> from_cursor(std::string_view list,
                                                      std::string_view cursor);
+
+// A number as one of our ids is: above 0, and nothing beside it.
+[[nodiscard]] std::optional<std::int64_t> parse_number(std::string_view text);
 
 // The key in an Idempotency-Key field: 1-255 printable ASCII characters, bare or as a quoted string
 // (RFC 8941, section 3.3.3), which means the same. Nothing when it is neither.

@@ -102,6 +102,8 @@ struct fast_path_request {
 // Whether to repair what is found.
 [[nodiscard]] result<bool> parse_reconciliation(request const&);
 
+[[nodiscard]] result<fast_path::drift_filter> parse_drift_filter(request const&);
+
 // For what takes no parameters at all.
 [[nodiscard]] result<void> parse_nothing(request const&);
 
@@ -136,5 +138,7 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook_delivery const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<fast_path::past_finding const> found,
+                                  std::size_t limit);
 
 } // namespace holdfast::http

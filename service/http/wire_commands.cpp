@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace holdfast::http {
@@ -163,16 +162,6 @@ amount read_amount(object_reader& body)
     if (body.has("expect_on_hand") && !body.has("set_to"))
         body.fault("expect_on_hand", "only goes with set_to");
     return read;
-}
-
-std::optional<std::int64_t> parse_movement_id(std::string_view text)
-{
-    std::int64_t id = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [stop, error] = std::from_chars(text.data(), end, id);
-    if (error != std::errc() || stop != end || id < 1)
-        return std::nullopt;
-    return id;
 }
 
 } // namespace
@@ -381,7 +370,7 @@ result<movement_filter> parse_movement_filter(request const& req)
     auto const limit = query.limit();
     std::optional<std::int64_t> before;
     if (auto const last_shown = query.cursor(movements_list)) {
-        before = parse_movement_id(*last_shown);
+        before = parse_number(*last_shown);
         if (!before)
             query.fault("cursor", "must be a next_cursor of this list");
     }

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -72,16 +71,6 @@ std::optional<std::vector<event_type>> read_type_names(object_reader& body)
     for (auto const& name : *names)
         types.push_back(parse_event_type(name).value());
     return types;
-}
-
-std::optional<std::int64_t> parse_number(std::string_view text)
-{
-    std::int64_t number = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [stop, fault] = std::from_chars(text.data(), end, number);
-    if (fault != std::errc() || stop != end || number < 1)
-        return std::nullopt;
-    return number;
 }
 
 void write(json_writer& out, webhook const& w)

@@ -2,12 +2,15 @@
 // The fast path between messages and use cases.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/text.hpp"
 #include "service/http/wire.hpp"
+#include "service/http/wire_page.hpp"
 #include "service/json_writer.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -60,8 +63,29 @@ void write(json_writer& out, fast_path::standing const& s)
     out.member("sku", s.sku);
     write_members(out, s);
     out.member("held", s.is_live ? std::optional(s.held) : std::nullopt);
-    out.member("state", s.is_live ? "live" : "loading");
+    out.member("state", s.is_live ? "live" : s.is_stopped ? "stopped" : "loading");
     write_queue(out, s);
+    out.end_object();
+}
+
+// Nothing when it is about the whole item.
+std::optional<std::string> location_of(std::string const& location)
+{
+    return location.empty() ? std::nullopt : std::optional(location);
+}
+
+void write(json_writer& out, fast_path::past_finding const& f)
+{
+    out.begin_object();
+    out.member("id", std::to_string(f.id));
+    out.member("sku", f.sku);
+    out.member("location", location_of(f.location));
+    out.member("kind", f.kind);
+    out.member("expected", f.expected);
+    out.member("found", f.found);
+    out.member("cause", f.cause);
+    out.member("repaired", f.is_repaired);
+    out.member("at", f.at);
     out.end_object();
 }
 
@@ -118,6 +142,23 @@ result<bool> parse_reconciliation(request const& req)
     if (!faults.is_empty())
         return faults.to_refusal();
     return repair.value_or(false);
+}
+
+result<fast_path::drift_filter> parse_drift_filter(request const& req)
+{
+    invalid_members faults;
+    query_reader query(req.query, faults);
+    fast_path::drift_filter filter{
+        .sku = query.text("sku", &sku::fault_of), .before = {}, .limit = query.limit()};
+    if (auto const last_shown = query.cursor(drift_list)) {
+        filter.before = parse_number(*last_shown);
+        if (!filter.before)
+            query.fault("cursor", "must be a next_cursor of this list");
+    }
+    query.finish();
+    if (!faults.is_empty())
+        return faults.to_refusal();
+    return filter;
 }
 
 void write_fast_path(json_writer& out, std::optional<fast_path::standing> const& s)
@@ -189,7 +230,7 @@ std::string to_json(fast_path::inspection const& seen)
     for (auto const& each : seen.findings) {
         out.begin_object();
         out.member("sku", each.sku);
-        out.member("location", each.location.empty() ? std::nullopt : std::optional(each.location));
+        out.member("location", location_of(each.location));
         out.member("kind", each.kind);
         out.member("expected", each.expected);
         out.member("found", each.found);
@@ -200,6 +241,16 @@ std::string to_json(fast_path::inspection const& seen)
     out.member("repaired", seen.repaired);
     out.end_object();
     return out.take();
+}
+
+std::string to_page(std::span<fast_path::past_finding const> found, std::size_t limit)
+{
+    auto const write_one = [](json_writer& out, fast_path::past_finding const& f) {
+        write(out, f);
+    };
+    return page(found, limit, write_one, [](fast_path::past_finding const& last) {
+        return to_cursor(drift_list, std::to_string(last.id));
+    });
 }
 
 } // namespace holdfast::http

@@ -6,6 +6,7 @@
 #include "service/workers/publisher.hpp"
 #include "service/workers/sweeper.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -29,6 +30,21 @@ courier_options courier_options_of(config const& settings)
                       .user_agent = "Holdfast/" + std::string(version)}};
 }
 
+// News waits in the queue before Redis for so long at most, then for Redis, and some time for its
+// turn before that.
+milliseconds news_max_of(config const& settings)
+{
+    return milliseconds(settings.queue_wait_ms) + 4 * milliseconds(settings.redis_timeout_ms) +
+           std::chrono::seconds(1);
+}
+
+// Events that can still be read are told with what the history says.
+std::chrono::hours keep_drift_of(config const& settings)
+{
+    return std::max<std::chrono::hours>(janitor_options().keep_drift,
+                                        days(settings.events_keep_days + 1));
+}
+
 } // namespace
 
 background::background(config const& settings, db::session_options const& session,
@@ -44,7 +60,8 @@ background::background(config const& settings, db::session_options const& sessio
     start({.name = "janitor", .pause = janitor_interval},
           janitor({.keep_events = days(settings.events_keep_days),
                    .keep_idempotency_keys = days(settings.idempotency_keep_days),
-                   .keep_deliveries = days(settings.webhook_keep_days)}));
+                   .keep_deliveries = days(settings.webhook_keep_days),
+                   .keep_drift = keep_drift_of(settings)}));
     if (!settings.redis_url.empty())
         start_with_redis(settings, feed, bell, roster, reserving);
     start({.name = "courier",
@@ -76,7 +93,9 @@ void background::start_with_redis(config const& settings, event_feed const& feed
     reconciler_.emplace(reconciler_options{.where = where,
                                            .prefix = settings.redis_prefix,
                                            .limits = limits,
-                                           .keep_keys = days(settings.idempotency_keep_days)},
+                                           .keep_keys = days(settings.idempotency_keep_days),
+                                           .news_max = news_max_of(settings),
+                                           .repair_max = settings.redis_repair_max},
                         roster, metrics_);
     start({.name = "reconciler", .pause = reconciling_interval},
           [this](db::link& link) { return reconciler_->step(link); });

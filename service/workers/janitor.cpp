@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/workers/janitor.hpp"
 
+#include "db/drift.hpp"
 #include "db/feed.hpp"
 #include "db/transact.hpp"
 #include "db/unfulfilled.hpp"
@@ -19,6 +20,7 @@ constexpr std::size_t deliveries_max = 1000;
 constexpr std::size_t unfulfilled_max = 1000;
 constexpr std::size_t positions_max = 500;
 constexpr std::int64_t announcements_max = 10'000;
+constexpr std::size_t findings_max = 1000;
 
 } // namespace
 
@@ -38,8 +40,11 @@ periodic::step janitor(janitor_options options)
         auto const unfulfilled = db::transact(link, [&](db::transaction& tx) {
             return db::unfulfilled::forget(tx, options.keep_idempotency_keys, unfulfilled_max);
         });
+        auto const findings = db::transact(link, [&](db::transaction& tx) {
+            return db::drift::forget(tx, options.keep_drift, findings_max);
+        });
         bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max ||
-                             unfulfilled == unfulfilled_max;
+                             unfulfilled == unfulfilled_max || findings == findings_max;
         return is_more ? progress::more_to_do : progress::done_for_now;
     };
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ranges>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace holdfast::workers {
@@ -20,6 +21,7 @@ namespace store = db::fast_path;
 
 constexpr std::size_t pending_max = 5000; // told of one bucket in a round
 constexpr std::size_t keys_at_once = 5000;
+constexpr std::size_t findings_max = 100; // written down in a round
 
 // What the clocks of PostgreSQL and Redis may differ by, and how long a round may take: so close to
 // an edge of the sale PostgreSQL decides.
@@ -63,7 +65,28 @@ uuid first_id_since(timestamp now, std::chrono::seconds age)
         .value();
 }
 
+stock_level level_of(store::fact const& known)
+{
+    return {known.on_hand, known.reserved, known.version};
+}
+
+void log_findings(std::vector<db::drift::finding> const& all)
+{
+    for (auto const& each : all)
+        log::warning("fast_path.drift", {{"sku", each.sku},
+                                         {"location", each.location},
+                                         {"kind", each.kind},
+                                         {"expected", each.expected},
+                                         {"found", each.found},
+                                         {"cause", each.cause}});
+}
+
 } // namespace
+
+bool reconciler::seen::is_whole() const
+{
+    return std::ranges::all_of(buckets, [](sight const& bucket) { return bucket.is_whole(); });
+}
 
 reconciler::reconciler(reconciler_options options, roster& r, metrics& m)
     : options_(std::move(options)), redis_(options_.where, options_.limits), roster_(r), metrics_(m)
@@ -281,49 +304,160 @@ void reconciler::compare(db::link& link, std::vector<seen>& round)
     std::map<std::string, std::vector<std::string>> customers;
     for (auto const& each : relieved)
         customers[each.sku].push_back(each.customer);
+    std::erase_if(round, [&](seen const& each) { return !now.contains(each.of->item.sku.str()); });
+    std::vector<db::drift::finding> findings;
+    for (auto& each : round) {
+        each.is_loaded = each.of->is_loaded;
+        if (!each.is_loaded)
+            note_all(link, *each.of);
+        judge(each, now.at(each.of->item.sku.str()), known, findings);
+    }
+    record(link, round, findings);
     std::vector<redis::request> requests;
     for (auto& each : round) {
-        auto& of = *each.of;
-        auto const found = now.find(of.item.sku.str());
-        if (found == now.end())
-            continue;
-        bool const was_loaded = of.is_loaded; // with these numbers, which are from before
-        if (!was_loaded)
-            note_all(link, of);
-        else
-            correct(each, found->second, known, customers[found->first], requests);
-        if (!of.is_calm && clock::now() - of.since > options_.calm_after) {
-            of.is_calm = true;
-            db::transact(link, [&](db::transaction& tx) {
-                store::calm(tx, of.item.sku.str(), of.item.epoch);
-                return 0;
-            });
-        }
+        auto const name = each.of->item.sku.str();
+        if (each.is_loaded && !each.is_stopped)
+            correct(each, now.at(name), known, customers[name], requests);
+        calm(link, *each.of);
     }
-    for (auto const& reply : redis_.run(requests))
+    auto const replies = redis_.run(requests);
+    for (auto const& reply : replies)
         static_cast<void>(reply.number()); // 0 of one that is gone: the next look sees it
     // Known only now: what Redis was not told of has to be read once more.
+    for (auto& each : round) {
+        auto const& read = now.at(each.of->item.sku.str());
+        each.of->before = read;
+        auto const told = std::span(replies).subspan(each.first_request);
+        if (each.is_loaded && !each.is_stopped && each.is_whole() &&
+            std::ranges::all_of(told.first(each.buckets.size()),
+                                [](redis::reply const& reply) { return reply.number() == 1; }))
+            each.of->agreed = agree(each.agreed, read);
+    }
+}
+
+void reconciler::calm(db::link& link, watched& of)
+{
+    if (of.is_calm || clock::now() - of.since <= options_.calm_after)
+        return;
+    of.is_calm = true;
+    db::transact(link, [&](db::transaction& tx) {
+        store::calm(tx, of.item.sku.str(), of.item.epoch);
+        return 0;
+    });
+}
+
+// What is wrong with one item, and what of that nothing explains. What was agreed on is forgotten
+// until Redis has been told, so that a round that fails leaves nothing to judge by.
+void reconciler::judge(seen& one, facts const& now, std::set<uuid> const& made,
+                       std::vector<db::drift::finding>& findings)
+{
+    one.agreed = std::exchange(one.of->agreed, {});
+    judge_ledger(one, now, findings);
+    if (!one.is_loaded || !one.is_whole())
+        return;
+    one.wrong = differences(one.of->before, now, handed_to_redis(one.buckets, made));
+    auto const unexplained = drifted(one.agreed, now, one.wrong, options_.news_max);
+    units total = 0;
+    for (auto const& each : unexplained)
+        total += std::abs(each.found - each.expected);
+    one.is_stopped = total > options_.repair_max;
+    auto const& of = one.of->item;
+    for (auto const& each : unexplained)
+        findings.push_back({.sku = of.sku.str(),
+                            .location = each.location,
+                            .kind = "available",
+                            .expected = each.expected,
+                            .found = each.found,
+                            .cause = "nothing in PostgreSQL explains it: somebody wrote into "
+                                     "Redis, or it lost units",
+                            .is_repaired = !one.is_stopped,
+                            .epoch = of.epoch,
+                            .level = level_of(now.at(each.location))});
+    for (auto const& [location, back] : given_back(one.buckets, made)) {
+        auto const known = now.find(location);
+        findings.push_back({.sku = of.sku.str(),
+                            .location = location,
+                            .kind = "pending",
+                            .expected = 0,
+                            .found = back,
+                            .cause = "a process ended, or lost the database, between Redis and "
+                                     "the commit",
+                            .is_repaired = !one.is_stopped,
+                            .epoch = of.epoch,
+                            .level = known == now.end() ? stock_level() : level_of(known->second)});
+    }
+}
+
+// Levels that the ledger does not explain, each version once.
+void reconciler::judge_ledger(seen& one, facts const& now,
+                              std::vector<db::drift::finding>& findings)
+{
+    auto& told = one.of->told; // noted when it is written down
+    for (auto const& [location, known] : now) {
+        auto const fault = ledger_fault_of(known);
+        if (!fault) {
+            told.erase(location);
+            continue;
+        }
+        auto const before = told.find(location);
+        if ((before != told.end() && before->second == known.version) ||
+            findings.size() >= findings_max)
+            continue;
+        findings.push_back({.sku = known.sku,
+                            .location = location,
+                            .kind = "ledger",
+                            .expected = fault->expected,
+                            .found = fault->found,
+                            .cause = fault->cause,
+                            .is_repaired = false,
+                            .epoch = one.of->item.epoch,
+                            .level = level_of(known)});
+    }
+}
+
+// Before anything is repaired, so that nothing is repaired that nobody hears of.
+void reconciler::record(db::link& link, std::vector<seen> const& round,
+                        std::vector<db::drift::finding> const& findings)
+{
+    if (findings.empty())
+        return;
+    auto const written = std::span(findings).first(std::min(findings.size(), findings_max));
+    db::transact(link, [&](db::transaction& tx) {
+        db::drift::write(tx, written);
+        for (auto const& each : round)
+            if (each.is_stopped)
+                store::stop(tx, each.of->item.sku.str(), each.of->item.epoch);
+        return 0;
+    });
+    for (auto const& each : findings) {
+        metrics_.fast_path_drifted(each.kind, std::abs(each.found - each.expected));
+        if (each.kind == "ledger")
+            watched_.at(each.sku).told[each.location] = each.level.version;
+    }
+    log_findings({written.begin(), written.end()});
     for (auto const& each : round)
-        if (auto const found = now.find(each.of->item.sku.str()); found != now.end())
-            each.of->before = found->second;
+        if (each.is_stopped) {
+            metrics_.fast_path_suspended();
+            log::warning("fast_path.stopped",
+                         {{"sku", each.of->item.sku.str()}, {"epoch", each.of->item.epoch}});
+        }
+    if (std::ranges::any_of(round, &seen::is_stopped))
+        roster_.refresh(link);
 }
 
 // What one item has to be told.
-void reconciler::correct(seen const& one, facts const& now, std::set<uuid> const& made,
+void reconciler::correct(seen& one, facts const& now, std::set<uuid> const& made,
                          std::vector<std::string> const& relieved,
                          std::vector<redis::request>& requests)
 {
     auto const& of = one.of->item;
-    bool const is_whole =
-        std::ranges::all_of(one.buckets, [](sight const& bucket) { return bucket.is_whole(); });
-    std::vector<difference> wrong;
-    if (is_whole)
-        wrong = differences(one.of->before, now, handed_to_redis(one.buckets, made));
-    for (auto const& each : wrong)
+    for (auto const& each : one.wrong)
         metrics_.fast_path_corrected(each.expected > each.found ? "more" : "fewer",
                                      std::abs(each.expected - each.found));
-    auto const given = is_whole ? spread(one.buckets, wrong)
-                                : std::vector<std::map<std::string, units>>(one.buckets.size());
+    auto const given = one.is_whole()
+                           ? spread(one.buckets, one.wrong)
+                           : std::vector<std::map<std::string, units>>(one.buckets.size());
+    one.first_request = requests.size();
     for (std::size_t i = 0; i < one.buckets.size(); ++i) {
         auto const number = static_cast<int>(i);
         auto granted = rules_of(now.begin()->second, one.buckets[i].now);

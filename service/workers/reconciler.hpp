@@ -4,12 +4,14 @@
 // comparison. One process does it at a time.
 #pragma once
 
+#include "db/drift.hpp"
 #include "redis/client.hpp"
 #include "service/fast_path/comparison.hpp"
 #include "service/fast_path/roster.hpp"
 #include "service/workers/periodic.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,8 +24,10 @@ struct reconciler_options {
     redis::target where;
     std::string prefix = "holdfast";
     redis::timeouts limits = {};
-    std::chrono::days keep_keys{90};     // how old a request may be that is repeated
-    std::chrono::seconds calm_after{60}; // live for so long, the next pause is a short one
+    std::chrono::days keep_keys{90};          // how old a request may be that is repeated
+    std::chrono::seconds calm_after{60};      // live for so long, the next pause is a short one
+    std::chrono::milliseconds news_max{4000}; // from a commit until Redis is told of it, at most
+    units repair_max = 1000; // of one item at once; more is left until somebody asks
 };
 
 class reconciler {
@@ -44,12 +48,21 @@ private:
         fast_path::facts before; // as last read
         clock::time_point since = clock::now();
         bool is_calm = false;
+        fast_path::agreement agreed = {};
+        std::map<std::string, std::int64_t> told = {}; // versions the ledger does not explain
     };
 
     // What a round has seen of one item.
     struct seen {
         watched* of = nullptr;
         std::vector<fast_path::sight> buckets = {};
+        bool is_loaded = false; // before these numbers were read
+        std::vector<fast_path::difference> wrong = {};
+        fast_path::agreement agreed = {}; // before it
+        bool is_stopped = false;          // too much is wrong to be repaired without being asked
+        std::size_t first_request = 0;    // of those that correct it
+
+        [[nodiscard]] bool is_whole() const;
     };
 
     [[nodiscard]] bool is_ours(db::link&);
@@ -60,8 +73,13 @@ private:
     void note_all(db::link&, watched&);
     [[nodiscard]] std::vector<seen> look(db::link&);
     void compare(db::link&, std::vector<seen>&);
-    void correct(seen const&, fast_path::facts const& now, std::set<uuid> const& made,
+    void judge(seen&, fast_path::facts const& now, std::set<uuid> const& made,
+               std::vector<db::drift::finding>&);
+    void judge_ledger(seen&, fast_path::facts const& now, std::vector<db::drift::finding>&);
+    void record(db::link&, std::vector<seen> const&, std::vector<db::drift::finding> const&);
+    void correct(seen&, fast_path::facts const& now, std::set<uuid> const& made,
                  std::vector<std::string> const& relieved, std::vector<redis::request>&);
+    void calm(db::link&, watched&);
     void close(db::link&, fast_path::item const&, std::string const& why);
     [[nodiscard]] fast_path::bucket bucket_of(fast_path::item const&, int number) const;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every statement of the program is one that PostgreSQL can prepare, and one that is used.
+#include "db/drift.hpp"
+#include "db/fast_path.hpp"
 #include "db/items.hpp"
 #include "db/migrate.hpp"
 #include "db/transact.hpp"
@@ -7,6 +9,7 @@
 #include "service/api_keys.hpp"
 #include "service/config.hpp"
 #include "service/fast_path/admission.hpp"
+#include "service/fast_path/bucket.hpp"
 #include "service/fast_path/roster.hpp"
 #include "service/fast_path/unfulfilled.hpp"
 #include "service/keeper.hpp"
@@ -257,13 +260,40 @@ void tell_others(workbench& bench)
     CHECK(workers::janitor({})(bench.link) == workers::progress::more_to_do);
 }
 
+// Somebody writes into Redis, more than may be repaired without being asked.
+void let_redis_drift(redis_server const& server, workers::reconciler& keeping, workbench& bench,
+                     level_key const& at)
+{
+    auto const state = fast_path::bucket_of("holdfast", at.sku.str(), 0).state;
+    CHECK(eventually(std::chrono::seconds(20), [&] {
+        static_cast<void>(server.ask({"HINCRBY", state, "a:main", "6"}));
+        (void)keeping.step(bench.link);
+        return bench.sql.value("SELECT fast_not_before = 'infinity' FROM item WHERE sku = $1",
+                               {at.sku.str()}) == "t";
+    }));
+    db::transact(bench.link, [&](db::transaction& tx) {
+        CHECK(db::drift::last_stops(tx, {at.sku.str()}).size() == 1);
+        CHECK(db::drift::newest(tx, at.sku.str(), {}, 9).size() == 1);
+        CHECK(db::drift::newest(tx, {}, {}, 9).size() == 1);
+        CHECK(db::fast_path::resume(tx, at.sku.str()));
+        return 0;
+    });
+    event_bell bell;
+    CHECK(workers::publisher(bell, bench.counters)(bench.link) == workers::progress::done_for_now);
+    auto const told = event_feed({}).page(bench.link, {}, {.types = {event_type::drift}}, 9);
+    CHECK(told->events.size() == 1);
+}
+
 // What it takes to have Redis stand before an item.
 void put_redis_before(workbench& bench)
 {
     redis_server const server;
     redis::client client(server.target());
     fast_path::roster roster;
-    workers::reconciler keeping({.where = server.target(), .calm_after = std::chrono::seconds(0)},
+    workers::reconciler keeping({.where = server.target(),
+                                 .calm_after = std::chrono::seconds(0),
+                                 .news_max = std::chrono::milliseconds(0),
+                                 .repair_max = 5},
                                 roster, bench.counters);
     auto const at = bench.item(5);
     bench.sql.run("UPDATE item SET max_per_customer = 3 WHERE sku = $1", {at.sku.str()});
@@ -283,6 +313,7 @@ void put_redis_before(workbench& bench)
     auto const item = roster.now()->at(at.sku.str());
     roster.close(bench.link, item);
     CHECK_FALSE(roster.suspend(bench.link, item)); // it is closed already
+    let_redis_drift(server, keeping, bench, at);
     CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
     // Nothing was accepted, so its queues are retired once nothing can be.
     CHECK(eventually(std::chrono::seconds(20), [&] {

@@ -324,6 +324,8 @@ void call_fast_path(checked_calls& call, std::string const& sku)
          {.method = "POST", .target = "/v1/reconciliations", .body = R"({"repair":true})"});
     call("/v1/reconciliations",
          {.method = "POST", .target = "/v1/reconciliations", .body = R"({"repair":1})"});
+    call("/v1/reconciliations", {.target = "/v1/reconciliations?limit=1&sku=" + sku});
+    call("/v1/reconciliations", {.target = "/v1/reconciliations?cursor=never"});
     call(one, {.method = "DELETE", .target = target});
     call(one, {.method = "DELETE", .target = target});
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast path: switch it on and off for an item, look at it, compare Redis with PostgreSQL.
+// The fast path: switch it on and off for an item, look at it, compare Redis with PostgreSQL, read
+// what was found.
 
 #include "service/http/handlers.hpp"
 #include "service/http/problem.hpp"
@@ -47,7 +48,7 @@ pending_reply put_fast_path(request const& req, app& service)
     std::optional const name(wanted->sku);
     auto standing = co_await service.inspector.show(name);
     if (standing.empty() || standing.front().buckets != wanted->buckets ||
-        standing.front().is_async != wanted->is_async) {
+        standing.front().is_async != wanted->is_async || standing.front().is_stopped) {
         auto const switch_on = [&](db::link& db) {
             return service.roster.switch_on(db, wanted->sku, wanted->is_async, wanted->buckets);
         };
@@ -124,6 +125,19 @@ pending_reply reconcile(request const& req, app& service)
 
     auto const seen = co_await service.inspector.compare(*repair);
     co_return reply{.body = to_json(seen)};
+}
+
+// GET /v1/reconciliations
+pending_reply list_drift(request const& req, app& service)
+{
+    auto const filter = parse_drift_filter(req);
+    if (!filter)
+        co_return problem(filter.error(), req);
+
+    auto one_more = *filter;
+    ++one_more.limit;
+    auto const found = co_await service.inspector.history(one_more);
+    co_return reply{.body = to_page(found, filter->limit)};
 }
 
 } // namespace holdfast::http
