@@ -7,6 +7,7 @@
 #include "db/link.hpp"
 #include "service/idempotency.hpp"
 #include "service/metrics.hpp"
+#include "service/tokens.hpp"
 #include "stock/reservation.hpp"
 #include "stock/result.hpp"
 #include "strategies/registry.hpp"
@@ -55,6 +56,7 @@ struct reserve_command {
     std::string metadata = "{}";
     std::optional<uuid> id = {};            // of the reservation to be; a new one when absent
     std::vector<fast_path_note> notes = {}; // by what Redis was told of it
+    std::optional<std::string> token = {};  // for the item that asks for one
 };
 
 enum class if_expired { refuse, reserve_again };
@@ -126,8 +128,9 @@ public:
 
     // Takes all lines or nothing. Refusals: idempotency_key_reused, idempotency_key_in_progress,
     // unknown_sku, unknown_reservation (supersedes), already_confirmed (supersedes), not_on_sale,
-    // validation_failed (a limited SKU without customer), customer_limit, insufficient_stock (with
-    // items).
+    // token_required, token_invalid, token_expired, token_used, validation_failed (a limited SKU
+    // without customer; a token that does not go with the lines), customer_limit,
+    // insufficient_stock (with items). A refusal leaves the token unspent.
     [[nodiscard]] result<outcome<reservation>> reserve(db::link&, reserve_command const&) const;
 
     // The same for many in one transaction, with an answer for each: what they come to is what they
@@ -167,6 +170,9 @@ public:
     // A page may be short, or empty, and not the last: one page looks at a bounded number.
     [[nodiscard]] reservation_page list(db::link&, reservation_filter const&) const;
 
+    // What tokens are signed with.
+    [[nodiscard]] token_secret& secret_of_tokens() const noexcept { return secret_of_tokens_; }
+
 private:
     void go_rounds(db::link&, std::span<reserve_command const* const>, company,
                    std::span<reserve_answer>) const;
@@ -178,6 +184,7 @@ private:
     strategy_registry const& strategies_;
     reservation_settings settings_;
     metrics& metrics_;
+    token_secret mutable secret_of_tokens_;
     mutable std::atomic<int> wary_{0}; // batches to come that count on nothing seen
 };
 

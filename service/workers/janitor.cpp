@@ -2,6 +2,7 @@
 #include "service/workers/janitor.hpp"
 
 #include "db/feed.hpp"
+#include "db/tokens.hpp"
 #include "db/transact.hpp"
 #include "db/webhooks.hpp"
 #include "service/idempotency.hpp"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t keys_max = 1000; // in one step
 constexpr std::size_t deliveries_max = 1000;
 constexpr std::size_t positions_max = 500;
+constexpr std::size_t tokens_max = 1000;
 constexpr std::int64_t announcements_max = 10'000;
 
 } // namespace
@@ -33,7 +35,11 @@ periodic::step janitor(janitor_options options)
             return db::webhooks::forget(tx, options.keep_deliveries, deliveries_max) +
                    db::webhooks::clear_deleted(tx, deliveries_max);
         });
-        bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max;
+        auto const tokens = db::transact(link, [&](db::transaction& tx) {
+            return db::tokens::forget(tx, options.keep_spent_tokens, tokens_max);
+        });
+        bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max ||
+                             tokens == tokens_max;
         return is_more ? progress::more_to_do : progress::done_for_now;
     };
 }
