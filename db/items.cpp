@@ -19,13 +19,17 @@ struct columns {
             maxima.push_back(r.max_per_customer);
             lows.push_back(r.low_stock_at);
             strategies.push_back(r.strategy);
+            admissions.push_back(r.admission);
+            pools.push_back(r.admission_pool);
+            ttls.push_back(r.admission_ttl_seconds);
         }
     }
 
     std::vector<std::string> skus, on_sales;
-    std::vector<std::optional<std::string>> names, strategies;
+    std::vector<std::optional<std::string>> names, strategies, admissions;
     std::vector<std::optional<timestamp>> sale_starts, sale_ends;
     std::vector<std::optional<units>> maxima, lows;
+    std::vector<units> pools, ttls;
 };
 
 // A pattern for ILIKE that finds the text itself anywhere.
@@ -61,7 +65,7 @@ std::int64_t insert(transaction& tx, std::span<row const> rows)
 {
     columns const c(rows);
     return tx.exec(sql::items::insert, c.skus, c.names, c.on_sales, c.sale_starts, c.sale_ends,
-                   c.maxima, c.lows, c.strategies);
+                   c.maxima, c.lows, c.strategies, c.admissions, c.pools, c.ttls);
 }
 
 void update(transaction& tx, std::span<row const> rows)
@@ -73,7 +77,7 @@ void update(transaction& tx, std::span<row const> rows)
     }
     columns const c(rows);
     tx.exec(sql::items::update, c.skus, c.names, c.on_sales, c.sale_starts, c.sale_ends, c.maxima,
-            c.lows, c.strategies);
+            c.lows, c.strategies, c.admissions, c.pools, c.ttls);
 }
 
 std::vector<row> list(transaction& tx, filter const& f)

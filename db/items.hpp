@@ -24,6 +24,9 @@ struct row {
     std::optional<units> max_per_customer = {};
     std::optional<units> low_stock_at = {};
     std::optional<std::string> strategy = {};
+    std::optional<std::string> admission = {};
+    units admission_pool = 100;
+    units admission_ttl_seconds = 300;
 
     bool operator==(row const&) const = default;
 };

@@ -2,7 +2,8 @@
 -- Items and their settings.
 
 -- name: by_skus(skus) :many
-SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy
+SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy,
+       admission, admission_pool, admission_ttl_seconds
   FROM item
  WHERE sku = ANY (:skus::text[])
  ORDER BY sku;
@@ -13,42 +14,50 @@ SELECT created_at
  WHERE sku = :sku;
 
 -- name: lock(skus) :many
-SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy
+SELECT sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at, strategy,
+       admission, admission_pool, admission_ttl_seconds
   FROM item
  WHERE sku = ANY (:skus::text[])
  ORDER BY sku
    FOR NO KEY UPDATE;
 
--- name: insert(skus, names, on_sales, sale_starts, sale_ends, maxima, lows, strategies) :exec
+-- name: insert(skus, names, on_sales, sale_starts, sale_ends, maxima, lows, strategies, admissions,
+--     pools, ttls) :exec
 INSERT INTO item (sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at,
-                  strategy)
+                  strategy, admission, admission_pool, admission_ttl_seconds)
 SELECT *
   FROM unnest(:skus::text[], :names::text[], :on_sales::boolean[], :sale_starts::timestamptz[],
-              :sale_ends::timestamptz[], :maxima::bigint[], :lows::bigint[], :strategies::text[])
+              :sale_ends::timestamptz[], :maxima::bigint[], :lows::bigint[], :strategies::text[],
+              :admissions::text[], :pools::bigint[], :ttls::bigint[])
        AS n(sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at,
-            strategy)
+            strategy, admission, admission_pool, admission_ttl_seconds)
  ORDER BY n.sku
     ON CONFLICT (sku) DO NOTHING;
 
--- name: update(skus, names, on_sales, sale_starts, sale_ends, maxima, lows, strategies) :exec
+-- name: update(skus, names, on_sales, sale_starts, sale_ends, maxima, lows, strategies, admissions,
+--     pools, ttls) :exec
 UPDATE item i
-   SET name             = n.name,
-       on_sale          = n.on_sale,
-       sale_starts_at   = n.sale_starts_at,
-       sale_ends_at     = n.sale_ends_at,
-       max_per_customer = n.max_per_customer,
-       low_stock_at     = n.low_stock_at,
-       strategy         = n.strategy,
-       updated_at       = now()
+   SET name                  = n.name,
+       on_sale               = n.on_sale,
+       sale_starts_at        = n.sale_starts_at,
+       sale_ends_at          = n.sale_ends_at,
+       max_per_customer      = n.max_per_customer,
+       low_stock_at          = n.low_stock_at,
+       strategy              = n.strategy,
+       admission             = n.admission,
+       admission_pool        = n.admission_pool,
+       admission_ttl_seconds = n.admission_ttl_seconds,
+       updated_at            = now()
   FROM unnest(:skus::text[], :names::text[], :on_sales::boolean[], :sale_starts::timestamptz[],
-              :sale_ends::timestamptz[], :maxima::bigint[], :lows::bigint[], :strategies::text[])
+              :sale_ends::timestamptz[], :maxima::bigint[], :lows::bigint[], :strategies::text[],
+              :admissions::text[], :pools::bigint[], :ttls::bigint[])
        AS n(sku, name, on_sale, sale_starts_at, sale_ends_at, max_per_customer, low_stock_at,
-            strategy)
+            strategy, admission, admission_pool, admission_ttl_seconds)
  WHERE i.sku = n.sku;
 
 -- name: list(pattern, only_low, after, row_count) :many
 SELECT i.sku, i.name, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_customer,
-       i.low_stock_at, i.strategy
+       i.low_stock_at, i.strategy, i.admission, i.admission_pool, i.admission_ttl_seconds
   FROM item i
  WHERE i.sku > :after
    AND (:pattern::text IS NULL OR i.sku ILIKE :pattern OR i.name ILIKE :pattern)

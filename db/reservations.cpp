@@ -24,6 +24,7 @@ struct look_row {
     bool is_on_sale = false;
     std::optional<std::int64_t> max_per_customer;
     std::optional<std::string> strategy;
+    bool needs_token = false;
     std::int64_t fast_epoch = 0;
     std::int64_t on_hand = 0;
     std::int64_t reserved = 0;
@@ -256,6 +257,7 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
                                    r.is_on_sale,
                                    r.max_per_customer,
                                    std::move(r.strategy),
+                                   r.needs_token,
                                    r.fast_epoch,
                                    {r.on_hand, r.reserved, r.version},
                                    r.is_short_with_due});

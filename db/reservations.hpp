@@ -39,6 +39,7 @@ struct prospect {
     bool is_on_sale = false;
     std::optional<units> max_per_customer;
     std::optional<std::string> strategy;
+    bool needs_token = false;
     std::int64_t fast_epoch = 0; // not 0: the request must have been noted in Redis under it; -1:
                                  // it was closed a moment ago, and others may not know
     stock_level seen;            // holds that are due still count as reserved

@@ -65,15 +65,12 @@ timestamp from_text<timestamp>::read(std::string_view v)
     throw std::runtime_error("not an instant in UTC in a row");
 }
 
-std::array<std::uint8_t, 16> from_text<std::array<std::uint8_t, 16>>::read(std::string_view v)
+void read_bytes(std::string_view v, std::span<std::uint8_t> to)
 {
-    std::array<std::uint8_t, 16> bytes{};
-    if (v.size() != 2 + 2 * bytes.size() || !v.starts_with("\\x"))
-        throw std::runtime_error("not 16 bytes in a row");
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] =
-            static_cast<std::uint8_t>(hex_digit(v[2 + 2 * i]) << 4 | hex_digit(v[3 + 2 * i]));
-    return bytes;
+    if (v.size() != 2 + 2 * to.size() || !v.starts_with("\\x"))
+        throw std::runtime_error("not as many bytes in a row as expected");
+    for (std::size_t i = 0; i < to.size(); ++i)
+        to[i] = static_cast<std::uint8_t>(hex_digit(v[2 + 2 * i]) << 4 | hex_digit(v[3 + 2 * i]));
 }
 
 } // namespace holdfast::db

@@ -130,9 +130,17 @@ template <class Integer>
         static timestamp read(std::string_view);
     };
 
-    template <>
-    struct from_text<std::array<std::uint8_t, 16>> {
-        static std::array<std::uint8_t, 16> read(std::string_view);
+    // Reads a bytea of exactly as many bytes.
+    void read_bytes(std::string_view, std::span<std::uint8_t> to);
+
+    template <std::size_t N>
+    struct from_text<std::array<std::uint8_t, N>> {
+        static std::array<std::uint8_t, N> read(std::string_view v)
+        {
+            std::array<std::uint8_t, N> bytes{};
+            read_bytes(v, bytes);
+            return bytes;
+        }
     };
 
     template <>

@@ -2,10 +2,12 @@
 #include "service/attempt.hpp"
 
 #include "db/reservations.hpp"
+#include "db/tokens.hpp"
 #include "service/customer_limits.hpp"
 #include "service/expiry.hpp"
 #include "service/ledger.hpp"
 #include "service/settlement.hpp"
+#include "service/token_check.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -118,9 +120,10 @@ limit_check limits_of(reserve_command const& cmd, view const& seen, units open_h
 class attempting {
 public:
     attempting(db::transaction& tx, reserve_commands cmds, company how, trust what,
-               strategy_registry const& strategies, reservation_settings const& settings)
+               strategy_registry const& strategies, reservation_settings const& settings,
+               token_secret& secret)
         : tx_(tx), cmds_(cmds), company_(how), trust_(what), strategies_(strategies),
-          settings_(settings), answers_(cmds.size()), book_(tx)
+          settings_(settings), secret_(secret), answers_(cmds.size()), book_(tx)
     {}
 
     // False when there is nothing to commit, and the transaction must be rolled back.
@@ -193,7 +196,8 @@ private:
         auto const& cmd = *cmds_[i];
         auto const& seen = views_[i];
         bool const is_first = asked_.emplace(cmd.key.api_key_id, cmd.key.key).second;
-        if (!is_first || !seen.has_key_lock || (cmd.supersedes && !is_alone()))
+        bool const is_for_one = cmd.supersedes || cmd.token; // takes locks that others wait for
+        if (!is_first || !seen.has_key_lock || (is_for_one && !is_alone()))
             return;
         if (seen.earlier)
             answers_[i] = replay(*seen.earlier, cmd.key);
@@ -207,12 +211,30 @@ private:
             set_aside(*missing);
         else if (auto named = require_customer(limits_of(cmd, seen, 0)); !named)
             answers_[i] = std::move(named).error();
+        else if (auto bearer = bearer_wanted(cmd, seen); !bearer)
+            answers_[i] = std::move(bearer).error();
         else if (auto superseding = supersede(cmd); !superseding)
             answers_[i] = std::move(superseding).error();
         else if (auto on_sale = check_on_sale(seen); !on_sale)
             answers_[i] = std::move(on_sale).error();
+        else if (auto made = to_reservation(cmd, seen.now); !*bearer)
+            candidates_.push_back({i, std::move(made)});
+        else if (auto spent = spend_token(cmd, **bearer, made); !spent)
+            answers_[i] = std::move(spent).error();
         else
-            candidates_.push_back({i, to_reservation(cmd, seen.now)});
+            candidates_.push_back({i, std::move(made)});
+    }
+
+    // In the same transaction, so that a refusal that comes later leaves the token unspent. In the
+    // order of locks it stands behind the superseded hold and before the customer.
+    result<void> spend_token(reserve_command const& cmd, token_bearer const& bearer,
+                             reservation const& made)
+    {
+        auto const secret = cmd.token ? secret_.find(tx_) : std::nullopt;
+        HOLDFAST_TRY(auto const shown, token_shown(cmd, bearer, secret, made.created_at));
+        if (!db::tokens::spend(tx_, {shown.id, made.id, shown.expires_at}))
+            return token_is_used(bearer);
+        return {};
     }
 
     // Alone it is told to whoever can have it noted.
@@ -509,6 +531,7 @@ private:
     trust trust_;
     strategy_registry const& strategies_;
     reservation_settings const& settings_;
+    token_secret& secret_;
     std::vector<reserve_answer> answers_;
     std::vector<db::reservations::key> keys_;
     std::vector<view> views_;
@@ -525,9 +548,10 @@ private:
 } // namespace
 
 attempted attempt(db::transaction& tx, reserve_commands cmds, company how, trust what,
-                  strategy_registry const& strategies, reservation_settings const& settings)
+                  strategy_registry const& strategies, reservation_settings const& settings,
+                  token_secret& secret)
 {
-    attempting once(tx, cmds, how, what, strategies, settings);
+    attempting once(tx, cmds, how, what, strategies, settings, secret);
     bool const has_written = once.run();
     return {std::move(once.answers()), once.customers_with_due_holds(), once.movements(),
             has_written};

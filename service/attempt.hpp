@@ -34,7 +34,8 @@ struct attempted {
 
 // Throws db::error.
 [[nodiscard]] attempted attempt(db::transaction&, reserve_commands, company, trust,
-                                strategy_registry const&, reservation_settings const&);
+                                strategy_registry const&, reservation_settings const&,
+                                token_secret&);
 
 // The refusal for lines that fall short.
 [[nodiscard]] refusal insufficient(std::vector<shortfall> items);

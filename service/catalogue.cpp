@@ -22,7 +22,10 @@ item_settings to_settings(db::items::row r)
             .sale_ends_at = r.sale_ends_at,
             .max_per_customer = r.max_per_customer,
             .low_stock_at = r.low_stock_at,
-            .strategy = std::move(r.strategy)};
+            .strategy = std::move(r.strategy),
+            .admission = std::move(r.admission),
+            .admission_pool = r.admission_pool,
+            .admission_ttl_seconds = r.admission_ttl_seconds};
 }
 
 // Gives each item its levels, in one read for all.
@@ -71,6 +74,9 @@ db::items::row changed(db::items::row r, put_item_command const& cmd)
     set(r.max_per_customer, cmd.max_per_customer);
     set(r.low_stock_at, cmd.low_stock_at);
     set(r.strategy, cmd.strategy);
+    set(r.admission, cmd.admission);
+    set(r.admission_pool, cmd.admission_pool);
+    set(r.admission_ttl_seconds, cmd.admission_ttl_seconds);
     return r;
 }
 

@@ -26,6 +26,9 @@ struct item_settings {
     std::optional<units> max_per_customer;
     std::optional<units> low_stock_at;
     std::optional<std::string> strategy;
+    std::optional<std::string> admission = {}; // "token": only sold to whoever shows one
+    units admission_pool = 100;                // tokens that may be out at once
+    units admission_ttl_seconds = 300;         // how long one is good
 
     bool operator==(item_settings const&) const = default;
 };
@@ -56,6 +59,9 @@ struct put_item_command {
     std::optional<std::optional<std::string>> strategy;
     std::optional<units> on_hand; // only when it creates the item
     std::optional<holdfast::location> location;
+    std::optional<std::optional<std::string>> admission = {};
+    std::optional<units> admission_pool = {};
+    std::optional<units> admission_ttl_seconds = {};
 };
 
 struct put_item_answer {

@@ -163,6 +163,11 @@ struct metrics::families {
                                    "Requests refused by a rate limit, by what it counts."),
                     "scope", std::array<std::string_view, 2>{"api_key", "customer"});
 
+    std::vector<prometheus::Counter*> token_answers =
+        counters_of(counter_family(registry, "holdfast_token_requests_total",
+                                   "Requests for an admission token, by what came of them."),
+                    "outcome", std::array<std::string_view, 3>{"granted", "waiting", "refused"});
+
     prometheus::Counter& holds_reclaimed =
         counter_family(registry, "holdfast_holds_reclaimed_total",
                        "Holds expired because their time had passed and their units given back.")
@@ -303,6 +308,11 @@ void metrics::refused(errc code)
 void metrics::rate_limited(limit_scope scope)
 {
     families_->rate_limited.at(static_cast<std::size_t>(scope))->Increment();
+}
+
+void metrics::token_answered(token_outcome outcome)
+{
+    families_->token_answers.at(static_cast<std::size_t>(outcome))->Increment();
 }
 
 void metrics::holds_reclaimed(std::size_t count)

@@ -29,6 +29,7 @@ public:
     };
 
     enum class limit_scope { api_key, customer };
+    enum class token_outcome { granted, waiting, refused };
 
     explicit metrics(std::string_view version);
     ~metrics();
@@ -51,6 +52,8 @@ public:
     void event_streams_open(std::ptrdiff_t change);
     void webhook_attempted(std::string_view outcome); // delivered, failed, dead
     void webhooks_owned(std::size_t count);
+
+    void token_answered(token_outcome);
 
     void fast_path_answered(std::string_view verdict, std::size_t count);
     void fast_path_suspended();

@@ -7,6 +7,7 @@
 #include "db/link.hpp"
 #include "service/idempotency.hpp"
 #include "service/metrics.hpp"
+#include "service/tokens.hpp"
 #include "stock/reservation.hpp"
 #include "stock/result.hpp"
 #include "strategies/registry.hpp"
@@ -57,6 +58,7 @@ struct reserve_command {
     std::vector<fast_path_note> notes = {}; // by what Redis was told of it
     bool is_accepted = false;               // by Redis, under these notes
     bool may_only_replay = false;           // else it is short of units
+    std::optional<std::string> token = {};  // for the item that asks for one
 };
 
 enum class if_expired { refuse, reserve_again };
@@ -128,8 +130,9 @@ public:
 
     // Takes all lines or nothing. Refusals: idempotency_key_reused, idempotency_key_in_progress,
     // unknown_sku, unknown_reservation (supersedes), already_confirmed (supersedes), not_on_sale,
-    // validation_failed (a limited SKU without customer), customer_limit, insufficient_stock (with
-    // items).
+    // token_required, token_invalid, token_expired, token_used, validation_failed (a limited SKU
+    // without customer; a token that does not go with the lines), customer_limit,
+    // insufficient_stock (with items). A refusal leaves the token unspent.
     [[nodiscard]] result<outcome<reservation>> reserve(db::link&, reserve_command const&) const;
 
     // The same for many in one transaction, with an answer for each: what they come to is what they
@@ -169,6 +172,9 @@ public:
     // A page may be short, or empty, and not the last: one page looks at a bounded number.
     [[nodiscard]] reservation_page list(db::link&, reservation_filter const&) const;
 
+    // What tokens are signed with.
+    [[nodiscard]] token_secret& secret_of_tokens() const noexcept { return secret_of_tokens_; }
+
 private:
     void go_rounds(db::link&, std::span<reserve_command const* const>, company,
                    std::span<reserve_answer>) const;
@@ -180,6 +186,7 @@ private:
     strategy_registry const& strategies_;
     reservation_settings settings_;
     metrics& metrics_;
+    token_secret mutable secret_of_tokens_;
     mutable std::atomic<int> wary_{0}; // batches to come that count on nothing seen
 };
 

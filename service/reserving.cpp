@@ -88,7 +88,7 @@ attempted reservations::try_reserve(db::link& link, reserve_commands cmds, compa
         if (!is_first && !is_wary)
             wary_ = wary_batches;
         done = attempt(tx, cmds, how, is_first && !is_wary ? trust::in_the_look : trust::in_locks,
-                       strategies_, settings_);
+                       strategies_, settings_, secret_of_tokens_);
         if (!done.has_written)
             return refusal{.code = errc::insufficient_stock}; // each answer says why
         return {};

@@ -73,6 +73,42 @@ std::string to_base64url(std::span<std::uint8_t const> bytes)
     return to_base64(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
+bool parse_base64url(std::string_view text, std::span<std::uint8_t> bytes)
+{
+    std::size_t size = 0;
+    char const* end = nullptr;
+    return sodium_base642bin(bytes.data(), bytes.size(), text.data(), text.size(), nullptr, &size,
+                             &end, sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0 &&
+           end == text.data() + text.size() && size == bytes.size();
+}
+
+shared_secret make_shared_secret()
+{
+    static_assert(std::tuple_size_v<shared_secret> == crypto_auth_KEYBYTES);
+    require_sodium();
+    shared_secret secret{};
+    randombytes_buf(secret.data(), secret.size());
+    return secret;
+}
+
+authentication_code authenticate(shared_secret const& secret, std::string_view message)
+{
+    static_assert(std::tuple_size_v<authentication_code> == crypto_auth_BYTES);
+    require_sodium();
+    authentication_code code{};
+    crypto_auth(code.data(), reinterpret_cast<unsigned char const*>(message.data()), message.size(),
+                secret.data());
+    return code;
+}
+
+bool is_authentic(authentication_code const& code, shared_secret const& secret,
+                  std::string_view message)
+{
+    require_sodium();
+    return crypto_auth_verify(code.data(), reinterpret_cast<unsigned char const*>(message.data()),
+                              message.size(), secret.data()) == 0;
+}
+
 std::vector<std::uint8_t> make_webhook_secret()
 {
     require_sodium();

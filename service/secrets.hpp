@@ -36,6 +36,22 @@ using request_fingerprint = std::array<std::uint8_t, 16>;
 // RFC 4648, section 5, without padding.
 [[nodiscard]] std::string to_base64url(std::span<std::uint8_t const>);
 
+// The bytes behind such a text, when it is one of exactly as many: only one text stands for them.
+[[nodiscard]] bool parse_base64url(std::string_view text, std::span<std::uint8_t> bytes);
+
+// What signs where only those who sign also check.
+using shared_secret = std::array<std::uint8_t, 32>;
+using authentication_code = std::array<std::uint8_t, 32>;
+
+[[nodiscard]] shared_secret make_shared_secret();
+
+// HMAC-SHA512-256 of a message.
+[[nodiscard]] authentication_code authenticate(shared_secret const&, std::string_view message);
+
+// Compares in a time that tells nothing of where they differ.
+[[nodiscard]] bool is_authentic(authentication_code const&, shared_secret const&,
+                                std::string_view message);
+
 // A new secret of a webhook: 32 random bytes.
 [[nodiscard]] std::vector<std::uint8_t> make_webhook_secret();
 

@@ -223,6 +223,7 @@ int serve(serve_options const& options)
         gate.emplace(gate_options_of(settings), counted);
     fast_path::desk desk(reserving_lanes, workers, roster, gate, rules, counted);
     fast_path::inspector inspector(workers, roster, gate);
+    fast_path::door door(workers, gate, reserving.secret_of_tokens(), counted);
     lookout const watch(base.session(), keys);
     auditor audits;
     event_feed const events({.is_held_told = settings.events_held == flag::on});
@@ -232,9 +233,9 @@ int serve(serve_options const& options)
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings,  counted,    workers,         desk,      roster, inspector,
-                  keys,      key_limits, customer_limits, reserving, items,  adjusting,
-                  importing, audits,     watch,           events,    bell,   hooks};
+    http::app app{settings, counted,    workers,         desk,      roster, inspector, door,
+                  keys,     key_limits, customer_limits, reserving, items,  adjusting, importing,
+                  audits,   watch,      events,          bell,      hooks};
     workers::background const working(settings, base.session(), events, bell, guard, roster,
                                       reserving, counted);
     auto const where = parse_endpoint(settings.listen).value();

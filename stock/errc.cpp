@@ -41,6 +41,10 @@ text text_of(errc code) noexcept
     case errc::already_released: return {"already-released", "The reservation is already released"};
     case errc::reservation_expired: return {"reservation-expired", "The reservation has expired"};
     case errc::not_on_sale: return {"not-on-sale", "The item is not on sale now"};
+    case errc::token_required: return {"token-required", "The item is only sold with a token"};
+    case errc::token_invalid: return {"token-invalid", "The token is not good for this"};
+    case errc::token_expired: return {"token-expired", "The token has expired"};
+    case errc::token_used: return {"token-used", "The token has been used"};
     case errc::customer_limit: return {"customer-limit", "The customer's limit is reached"};
     case errc::insufficient_stock: return {"insufficient-stock", "Not enough units are available"};
     case errc::would_go_negative: return {"would-go-negative", "On hand would fall below zero"};

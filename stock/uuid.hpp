@@ -29,6 +29,15 @@ public:
 
     [[nodiscard]] std::string str() const;
 
+    // The id as it is sent where bytes are sent.
+    [[nodiscard]] std::array<std::uint8_t, 16> const& bytes() const noexcept { return bytes_; }
+    [[nodiscard]] static uuid of(std::array<std::uint8_t, 16> const& bytes) noexcept
+    {
+        uuid id;
+        id.bytes_ = bytes;
+        return id;
+    }
+
     auto operator<=>(uuid const&) const = default;
 
     static constexpr std::uint16_t hint_max = 0x0fff;

@@ -104,6 +104,18 @@ guard 'the sweeper leaves out what others are settling' db/reservations.sql \
  ORDER BY r.id;' \
     'fault_tests - D5:*'
 
+guard 'a token is spent once' db/tokens.sql \
+    '    ON CONFLICT (id) DO NOTHING;' \
+    '    ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at;' \
+    'redis_tests - twenty buyers with one token*
+redis_tests - a token is needed*'
+
+guard 'a token is bound to its customer' service/tokens.cpp \
+    '    append_text(text, bearer.customer);
+' '' \
+    'unit_tests - a token is nobody else*
+redis_tests - a token is needed*'
+
 make_copy() {
     mkdir "$copy"
     git ls-files -z --cached --others --exclude-standard |

@@ -192,7 +192,8 @@ admission::admission(reserve_command const& cmd, items const& all)
                      .lines = p->lines};
         p->home = home_of(cmd.customer, note, p->of.buckets);
     }
-    if (!takes || parts_.size() != 1 || !parts_.front()->of.is_async || cmd.confirm_at_once)
+    if (!takes || parts_.size() != 1 || !parts_.front()->of.is_async || cmd.confirm_at_once ||
+        cmd.token)
         return;
     auto const now = std::chrono::system_clock::now();
     to_be_queued_ = {.id = id_,

@@ -28,6 +28,13 @@ bool is_uneven(std::vector<sight> const& buckets, std::string const& location, u
            });
 }
 
+// Whether nobody will carry it out any more. What is queued somebody will.
+bool is_abandoned(pending_request const& request, sight const& in, std::set<uuid> const& made)
+{
+    bool const is_in_queue = request.is_queued && in.queue_length > 0;
+    return !is_in_queue && !made.contains(request.id) && in.now - request.since > abandoned;
+}
+
 } // namespace
 
 std::map<std::string, facts> by_sku(std::vector<db::fast_path::fact> const& all)
@@ -157,11 +164,10 @@ std::vector<leftover> leftovers(std::vector<sight> const& buckets, std::set<uuid
     std::vector<leftover> all;
     for (std::size_t i = 0; i < buckets.size(); ++i)
         for (auto const& request : buckets[i].pending) {
-            auto const age = buckets[i].now - request.since;
             bool const is_made = made.contains(request.id);
-            if (request.is_queued && !is_made && buckets[i].queue_length > 0)
-                continue; // it is carried out yet
-            if (is_made ? age > untold : age > abandoned)
+            bool const is_over = is_made ? buckets[i].now - request.since > untold
+                                         : is_abandoned(request, buckets[i], made);
+            if (is_over)
                 all.push_back({request.id, static_cast<int>(i), is_made ? fate::kept : fate::back});
         }
     return all;
@@ -173,8 +179,7 @@ std::map<std::string, units> given_back(std::vector<sight> const& buckets,
     std::map<std::string, units> sums;
     for (auto const& bucket : buckets)
         for (auto const& request : bucket.pending)
-            if (request.is_taken && !made.contains(request.id) &&
-                bucket.now - request.since > abandoned)
+            if (request.is_taken && is_abandoned(request, bucket, made))
                 for (auto const& [location, quantity] : request.lines)
                     sums[location] += quantity;
     return sums;

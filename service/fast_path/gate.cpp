@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,9 @@ namespace holdfast::fast_path {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+// Requests that go out together at most, unless one caller alone has more.
+constexpr std::size_t together_max = 512;
 
 // What an admission came to, in the words of the metrics.
 std::string_view word_of(admission const& of)
@@ -82,12 +86,25 @@ void gate::tell(std::vector<telling> told)
         return;
     auto const w = std::make_shared<waiting>();
     w->what = std::move(told);
+    if (!push_kept(w))
+        metrics_.fast_path_answered("untold", 1);
+}
+
+void gate::send(std::vector<redis::request> requests)
+{
+    auto const w = std::make_shared<waiting>();
+    w->what = std::move(requests);
+    static_cast<void>(push_kept(w));
+}
+
+bool gate::push_kept(std::shared_ptr<waiting> const& w)
+{
     w->queued_at = clock::now();
     w->kept = w; // until it is done
     if (push(w.get()))
-        return;
+        return true;
     w->kept.reset();
-    metrics_.fast_path_answered("untold", 1);
+    return false;
 }
 
 boost::asio::awaitable<void> gate::wait(waiting& w)
@@ -166,10 +183,43 @@ void gate::do_batch(redis::client& client, std::vector<waiting*>& batch)
     }
 }
 
-void gate::run_raw(redis::client& client, std::vector<waiting*> const& raw)
+std::vector<redis::request> const& gate::requests_of(waiting const& w)
 {
-    for (auto* w : raw)
-        w->replies = client.run(*std::get<std::vector<redis::request> const*>(w->what));
+    if (auto const* const* borrowed = std::get_if<std::vector<redis::request> const*>(&w.what))
+        return **borrowed;
+    return std::get<std::vector<redis::request>>(w.what);
+}
+
+// Callers travel together until there are enough requests for one go.
+void gate::run_raw(redis::client& client, std::span<waiting* const> raw)
+{
+    while (!raw.empty()) {
+        std::size_t callers = 0;
+        for (std::size_t count = 0; callers < raw.size() && count < together_max; ++callers)
+            count += requests_of(*raw[callers]).size();
+        run_together(client, raw.first(callers));
+        raw = raw.subspan(callers);
+    }
+}
+
+// A fault is that of all who travelled together, and of nobody else.
+void gate::run_together(redis::client& client, std::span<waiting* const> raw)
+{
+    std::vector<redis::request> requests;
+    for (auto const* w : raw)
+        requests.insert(requests.end(), requests_of(*w).begin(), requests_of(*w).end());
+    try {
+        auto replies = client.run(requests);
+        auto next = std::make_move_iterator(replies.begin());
+        for (auto* w : raw) {
+            auto const end = next + static_cast<std::ptrdiff_t>(requests_of(*w).size());
+            w->replies.assign(next, end);
+            next = end;
+        }
+    } catch (std::exception const&) {
+        for (auto* w : raw)
+            w->fault = std::current_exception(); // thrown again where the callers wait
+    }
 }
 
 void gate::count(std::vector<admission*> const& asked)

@@ -18,6 +18,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
@@ -59,12 +60,17 @@ public:
 
     [[nodiscard]] std::string const& prefix() const noexcept { return options_.prefix; }
 
+    // Asks Redis some time soon, and nobody hears the answers. What finds no room is given up.
+    void send(std::vector<redis::request>);
+
     // Does what is queued, then ends the threads.
     void stop();
 
 private:
     struct waiting {
-        std::variant<admission*, std::vector<telling>, std::vector<redis::request> const*> what;
+        std::variant<admission*, std::vector<telling>, std::vector<redis::request> const*,
+                     std::vector<redis::request>>
+            what;
         std::vector<redis::reply> replies = {};
         std::exception_ptr fault = {};
         std::chrono::steady_clock::time_point queued_at = {};
@@ -74,9 +80,12 @@ private:
 
     boost::asio::awaitable<void> wait(waiting&);
     [[nodiscard]] bool push(waiting*);
+    [[nodiscard]] bool push_kept(std::shared_ptr<waiting> const&);
     void work_through();
     void do_batch(redis::client&, std::vector<waiting*>&);
-    void run_raw(redis::client&, std::vector<waiting*> const&);
+    static void run_raw(redis::client&, std::span<waiting* const>);
+    static void run_together(redis::client&, std::span<waiting* const>);
+    [[nodiscard]] static std::vector<redis::request> const& requests_of(waiting const&);
     void count(std::vector<admission*> const&);
     static void answer(std::vector<waiting*> const&);
 

@@ -10,6 +10,7 @@
 #include "service/event_bell.hpp"
 #include "service/event_feed.hpp"
 #include "service/fast_path/desk.hpp"
+#include "service/fast_path/door.hpp"
 #include "service/fast_path/inspection.hpp"
 #include "service/fast_path/roster.hpp"
 #include "service/imports.hpp"
@@ -31,6 +32,7 @@ struct app {
     fast_path::desk& desk;
     fast_path::roster& roster;
     fast_path::inspector& inspector;
+    fast_path::door& door;
     authenticator& keys;
     rate_limiter& key_limits;
     rate_limiter& customer_limits;

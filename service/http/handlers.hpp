@@ -29,6 +29,9 @@ pending_reply adjust_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
 pending_reply import_stock(request const&, app&);
 
+// tokens.cpp
+pending_reply give_token(request const&, app&);
+
 // fast_path.cpp
 pending_reply put_fast_path(request const&, app&);
 pending_reply show_fast_path(request const&, app&);

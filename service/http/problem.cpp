@@ -21,7 +21,9 @@ int status_of(errc code) noexcept
     case errc::validation_failed:
     case errc::idempotency_key_missing: return 400;
     case errc::unauthenticated: return 401;
-    case errc::forbidden: return 403;
+    case errc::forbidden:
+    case errc::token_required:
+    case errc::token_invalid: return 403;
     case errc::not_found:
     case errc::unknown_sku:
     case errc::unknown_reservation: return 404;
@@ -31,6 +33,8 @@ int status_of(errc code) noexcept
     case errc::already_released:
     case errc::reservation_expired:
     case errc::not_on_sale:
+    case errc::token_expired:
+    case errc::token_used:
     case errc::customer_limit:
     case errc::insufficient_stock:
     case errc::would_go_negative:

@@ -21,6 +21,8 @@ constexpr std::array table{
     route{"POST", "/v1/reservations/{id}/extend", extend_reservation, role::shop},
     route{"POST", "/v1/reservations/{id}/returns", return_units, role::shop},
 
+    route{"POST", "/v1/tokens", give_token, role::shop},
+
     route{"GET", "/v1/stock", list_items, role::viewer},
     route{"PUT", "/v1/stock/{sku}", put_item, role::admin},
     route{"GET", "/v1/stock/{sku}", show_item, role::viewer},

@@ -7,6 +7,7 @@
 #include "service/audit.hpp"
 #include "service/catalogue.hpp"
 #include "service/event_feed.hpp"
+#include "service/fast_path/door.hpp"
 #include "service/fast_path/inspection.hpp"
 #include "service/fast_path/unfulfilled.hpp"
 #include "service/http/message.hpp"
@@ -27,6 +28,8 @@ namespace holdfast::http {
 inline constexpr std::size_t lines_max = 100;
 inline constexpr std::size_t metadata_bytes_max = 4096;
 inline constexpr units ttl_seconds_max = 604'800;
+inline constexpr units admission_pool_max = 1'000'000;
+inline constexpr units admission_ttl_seconds_max = 86'400;
 
 // Refusals: idempotency_key_missing.
 [[nodiscard]] result<reserve_command> parse_reserve(request const&,
@@ -92,6 +95,8 @@ struct webhook_replay {
 [[nodiscard]] result<webhook_replay> parse_webhook_replay(request const&);
 [[nodiscard]] result<delivery_filter> parse_delivery_filter(request const&);
 
+[[nodiscard]] result<token_bearer> parse_token_request(request const&);
+
 struct fast_path_request {
     holdfast::sku sku;
     bool is_async = false;
@@ -112,6 +117,8 @@ struct fast_path_request {
 
 // With what stands before it, if anything does.
 [[nodiscard]] std::string to_json(item const&, std::optional<fast_path::standing> const&);
+[[nodiscard]] std::string to_json(token_bearer const&, fast_path::let_in const&);
+[[nodiscard]] std::string to_json(token_bearer const&, fast_path::told_to_wait const&);
 [[nodiscard]] std::string to_json(fast_path::standing const&);
 [[nodiscard]] std::string to_json(std::span<fast_path::standing const>);
 [[nodiscard]] std::string to_json(fast_path::inspection const&);

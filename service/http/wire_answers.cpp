@@ -101,6 +101,9 @@ void write_members(json_writer& out, item const& i)
     out.member("max_per_customer", i.settings.max_per_customer);
     out.member("low_stock_at", i.settings.low_stock_at);
     out.member("strategy", i.settings.strategy);
+    out.member("admission", i.settings.admission);
+    out.member("admission_pool", i.settings.admission_pool);
+    out.member("admission_ttl_seconds", i.settings.admission_ttl_seconds);
 }
 
 void write(json_writer& out, item const& i)

@@ -22,6 +22,7 @@ constexpr text_rule name_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule short_text_rule{.length_max = 200}; // customer, reference
 constexpr text_rule search_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule strategy_rule{.length_max = 50};
+constexpr text_rule token_rule{.length_max = 200};
 constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
 constexpr std::array<std::string_view, 4> state_words{"held", "confirmed", "released", "expired"};
@@ -142,6 +143,11 @@ struct amount {
     std::optional<units> expect_on_hand;
 };
 
+std::optional<std::string> fault_of_admission(std::string_view text)
+{
+    return text == "token" ? std::nullopt : std::optional<std::string>("must be token or null");
+}
+
 // Reads either a change or a new number, with what is expected of the old one.
 amount read_amount(object_reader& body)
 {
@@ -182,6 +188,7 @@ result<reserve_command> parse_reserve(request const& req, std::chrono::seconds t
         .confirm_at_once = body.boolean("confirm").value_or(false),
         .supersedes = body.id_or_null("supersedes"),
         .metadata = body.free_object("metadata", metadata_bytes_max).value_or("{}"),
+        .token = body.text_or_null("token", token_rule),
     };
     body.finish();
     refuse_query(req, faults);
@@ -310,6 +317,10 @@ result<put_item_command> parse_put_item(request const& req)
     auto const low_stock_at = count("low_stock_at", {0, level_max});
     auto strategy = text("strategy", strategy_rule);
     auto const on_hand = body.integer("on_hand", {0, level_max});
+    auto admission =
+        if_named(body, "admission", body.text_or_null("admission", &fault_of_admission));
+    auto const pool = body.integer("admission_pool", {1, admission_pool_max});
+    auto const ttl = body.integer("admission_ttl_seconds", {1, admission_ttl_seconds_max});
     body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
@@ -326,6 +337,9 @@ result<put_item_command> parse_put_item(request const& req)
         .strategy = std::move(strategy),
         .on_hand = on_hand,
         .location = where ? std::optional(location(std::move(*where))) : std::nullopt,
+        .admission = std::move(admission),
+        .admission_pool = pool,
+        .admission_ttl_seconds = ttl,
     };
 }
 

@@ -3,6 +3,7 @@
 
 #include "db/drift.hpp"
 #include "db/feed.hpp"
+#include "db/tokens.hpp"
 #include "db/transact.hpp"
 #include "db/unfulfilled.hpp"
 #include "db/webhooks.hpp"
@@ -19,6 +20,7 @@ constexpr std::size_t keys_max = 1000; // in one step
 constexpr std::size_t deliveries_max = 1000;
 constexpr std::size_t unfulfilled_max = 1000;
 constexpr std::size_t positions_max = 500;
+constexpr std::size_t tokens_max = 1000;
 constexpr std::int64_t announcements_max = 10'000;
 constexpr std::size_t findings_max = 1000;
 
@@ -43,8 +45,12 @@ periodic::step janitor(janitor_options options)
         auto const findings = db::transact(link, [&](db::transaction& tx) {
             return db::drift::forget(tx, options.keep_drift, findings_max);
         });
+        auto const tokens = db::transact(link, [&](db::transaction& tx) {
+            return db::tokens::forget(tx, options.keep_spent_tokens, tokens_max);
+        });
         bool const is_more = keys == keys_max || positions > 0 || deliveries >= deliveries_max ||
-                             unfulfilled == unfulfilled_max || findings == findings_max;
+                             unfulfilled == unfulfilled_max || findings == findings_max ||
+                             tokens == tokens_max;
         return is_more ? progress::more_to_do : progress::done_for_now;
     };
 }

@@ -4,6 +4,7 @@
 #include "db/fast_path.hpp"
 #include "db/items.hpp"
 #include "db/migrate.hpp"
+#include "db/tokens.hpp"
 #include "db/transact.hpp"
 #include "db/unfulfilled.hpp"
 #include "service/api_keys.hpp"
@@ -327,6 +328,26 @@ void put_redis_before(workbench& bench)
     CHECK_FALSE(fast_path::find_unfulfilled(bench.link, uuid::make_v7()));
 }
 
+// A buyer who has to be let in first.
+void show_a_token(workbench& bench)
+{
+    auto const at = bench.item(5);
+    auto guarded = change_of(at.sku);
+    guarded.admission.emplace("token");
+    REQUIRE(word_of(bench.catalogue.put(bench.link, guarded)) == "ok");
+    auto const rules = db::transact(
+        bench.link, [&](db::transaction& tx) { return db::tokens::rules_of(tx, at.sku); });
+    CHECK(rules.value().is_asked_for);
+    CHECK(word_of(bench.reserve({{at, 1}}, {.customer = "c", .token = "x"})) == "token_invalid");
+
+    auto const secret = bench.reservations.secret_of_tokens().make(bench.link);
+    auto const text = to_text({uuid::make_v7(), parse_rfc3339("2999-01-01T00:00:00Z").value()},
+                              {at.sku, "c"}, secret);
+    CHECK(word_of(bench.reserve({{at, 1}}, {.customer = "c", .token = text})) == "ok");
+    CHECK(word_of(bench.reserve({{at, 1}}, {.customer = "c", .token = text})) == "token_used");
+    CHECK(bench.row(at).reserved == 1);
+}
+
 // What the server's keeper does.
 void keep(migrated_database const& place, workbench& bench)
 {
@@ -399,6 +420,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
     workbench bench(place);
     keep(place, bench);
     be_overtaken(place, bench);
+    show_a_token(bench);
     tell_others(bench);
     put_redis_before(bench);
 

@@ -308,6 +308,35 @@ void call_at_the_door(checked_calls& call)
         call(path, {.target = path});
 }
 
+// Who is let in, who waits, and what can be refused.
+void call_tokens(checked_calls& call)
+{
+    std::string const all = "/v1/tokens";
+    auto const sku = unique("SKU");
+    call("/v1/stock/{sku}", {.method = "PUT",
+                             .target = "/v1/stock/" + sku,
+                             .body = R"({"on_hand":2,"admission":"token","admission_pool":1})"});
+    auto const ask = [&](std::string const& name, std::string const& customer) {
+        return call(all, {.method = "POST",
+                          .target = all,
+                          .body = json{{"sku", name}, {"customer", customer}}.dump()});
+    };
+    auto const token = ask(sku, "c-1").json().at("token").get<std::string>();
+    CHECK(ask(sku, "c-2").status == 202);
+    CHECK(ask("NEVER", "c-1").status == 404);
+    CHECK(ask(sku, "").status == 400);
+    for (auto const& shown : {std::string(), std::string("x"), token, token}) {
+        json body{{"lines", {{{"sku", sku}, {"quantity", 1}}}}, {"customer", "c-1"}};
+        if (!shown.empty())
+            body["token"] = shown;
+        call("/v1/reservations",
+             {.method = "POST", .target = "/v1/reservations", .body = body.dump()});
+    }
+    call("/v1/stock/{sku}",
+         {.method = "PUT", .target = "/v1/stock/" + sku, .body = R"({"on_sale":false})"});
+    call("/v1/stock/{sku}", {.target = "/v1/stock/" + sku});
+}
+
 void call_fast_path(checked_calls& call, std::string const& sku)
 {
     std::string const all = "/v1/fast-path";
@@ -437,6 +466,7 @@ TEST_CASE("what the service answers is what is described, member by member")
     call_stock(call, sku);
     call_events(call);
     call_fast_path(call, sku);
+    call_tokens(call);
     call_at_the_door(call);
 
     // Nothing that can succeed was left out.

@@ -55,7 +55,8 @@ std::string request_text(std::vector<line_request> const& lines, reserve_options
 {
     std::string text = options.customer.value_or("") + '\n' + std::to_string(options.ttl.count()) +
                        (options.confirm_at_once ? " at once\n" : "\n") +
-                       (options.supersedes ? options.supersedes->str() : "");
+                       (options.supersedes ? options.supersedes->str() : "") +
+                       options.token.value_or("");
     for (auto const& each : lines)
         text += '\n' + each.at.sku.str() + '\n' + each.at.location.str() + '\n' +
                 std::to_string(each.quantity);
@@ -136,7 +137,8 @@ result<holdfast::outcome<reservation>> workbench::reserve(std::vector<line_reque
                                        .reference = std::nullopt,
                                        .ttl = options.ttl,
                                        .confirm_at_once = options.confirm_at_once,
-                                       .supersedes = options.supersedes});
+                                       .supersedes = options.supersedes,
+                                       .token = options.token});
 }
 
 uuid workbench::hold(level_key const& at, units quantity)

@@ -70,6 +70,7 @@ struct reserve_options {
     std::chrono::seconds ttl{900};
     bool confirm_at_once = false;
     std::optional<uuid> supersedes = {};
+    std::optional<std::string> token = {};
 };
 
 // One worker with a session of its own. For one thread at a time; several may share a database.

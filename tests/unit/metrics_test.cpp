@@ -59,6 +59,7 @@ TEST_CASE("every other count appears under its name")
     counted.refused(errc::insufficient_stock);
     counted.refused(errc::quantity_overflow);
     counted.rate_limited(metrics::limit_scope::customer);
+    counted.token_answered(metrics::token_outcome::waiting);
     counted.holds_reclaimed(4);
     counted.strategy_conflicts("optimistic", 3);
     counted.transaction_retried("40001");
@@ -77,22 +78,27 @@ TEST_CASE("every other count appears under its name")
     counted.connection_closed();
 
     auto const text = counted.text();
-    for (auto const* const line :
-         {R"(holdfast_movements_total{kind="reserved"} 2)",
-          R"(holdfast_units_total{kind="reserved"} 7)",
-          R"(holdfast_movements_total{kind="returned"} 0)",
-          R"(holdfast_refusals_total{code="insufficient-stock"} 1)",
-          R"(holdfast_refusals_total{code="quantity-overflow"} 1)",
-          R"(holdfast_refusals_total{code="malformed-json"} 0)",
-          R"(holdfast_rate_limited_total{scope="customer"} 1)",
-          R"(holdfast_rate_limited_total{scope="api_key"} 0)",
-          R"(holdfast_holds_reclaimed_total 4)",
-          R"(holdfast_strategy_conflicts_total{strategy="optimistic"} 3)",
-          R"(holdfast_transaction_retries_total{reason="40001"} 2)", R"(holdfast_in_doubt_total 1)",
-          R"(holdfast_invariant_broken_total 1)", R"(holdfast_queue_length 17)",
-          R"(holdfast_queue_wait_seconds_count 1)", R"(holdfast_queue_rejected_total 1)",
-          R"(holdfast_database_sessions{state="open"} 8)",
-          R"(holdfast_database_sessions{state="busy"} 3)", R"(holdfast_open_connections 1)"})
+    for (auto const* const line : {R"(holdfast_movements_total{kind="reserved"} 2)",
+                                   R"(holdfast_units_total{kind="reserved"} 7)",
+                                   R"(holdfast_movements_total{kind="returned"} 0)",
+                                   R"(holdfast_refusals_total{code="insufficient-stock"} 1)",
+                                   R"(holdfast_refusals_total{code="quantity-overflow"} 1)",
+                                   R"(holdfast_refusals_total{code="malformed-json"} 0)",
+                                   R"(holdfast_rate_limited_total{scope="customer"} 1)",
+                                   R"(holdfast_rate_limited_total{scope="api_key"} 0)",
+                                   R"(holdfast_token_requests_total{outcome="waiting"} 1)",
+                                   R"(holdfast_token_requests_total{outcome="granted"} 0)",
+                                   R"(holdfast_holds_reclaimed_total 4)",
+                                   R"(holdfast_strategy_conflicts_total{strategy="optimistic"} 3)",
+                                   R"(holdfast_transaction_retries_total{reason="40001"} 2)",
+                                   R"(holdfast_in_doubt_total 1)",
+                                   R"(holdfast_invariant_broken_total 1)",
+                                   R"(holdfast_queue_length 17)",
+                                   R"(holdfast_queue_wait_seconds_count 1)",
+                                   R"(holdfast_queue_rejected_total 1)",
+                                   R"(holdfast_database_sessions{state="open"} 8)",
+                                   R"(holdfast_database_sessions{state="busy"} 3)",
+                                   R"(holdfast_open_connections 1)"})
         CHECK_MESSAGE(has_line(text, line), line);
 }
 

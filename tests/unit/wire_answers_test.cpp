@@ -114,7 +114,8 @@ TEST_CASE("K10: a location that is short takes nothing from what another has")
           R"("levels":[{"location":"back","on_hand":1,"reserved":5,"available":0,"version":9,)"
           R"("short":4},{"location":"main","on_hand":3,"reserved":0,"available":3,"version":1}],)"
           R"("sale_starts_at":null,"sale_ends_at":null,"max_per_customer":null,)"
-          R"("low_stock_at":null,"strategy":null})");
+          R"("low_stock_at":null,"strategy":null,"admission":null,"admission_pool":100,)"
+          R"("admission_ttl_seconds":300})");
 }
 
 TEST_CASE("an adjustment shows its ledger line, the level, and the holds a short level concerns")

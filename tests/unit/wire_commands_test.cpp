@@ -121,7 +121,7 @@ TEST_CASE("a reservation may say all there is to say")
     auto const command = reserve(R"({"lines":[{"sku":"B","quantity":3,"location":"shop-2"},
         {"sku":"A","quantity":1000000000},{"sku":"B","quantity":4,"location":"shop-2"}],
         "customer":"c-42","reference":"order-1001","ttl_seconds":604800,"confirm":true,
-        "supersedes":"0190A6C4-02B7-7F10-8A6D-77C0AA91E3F5",
+        "supersedes":"0190A6C4-02B7-7F10-8A6D-77C0AA91E3F5","token":"abc",
         "metadata":{"b":[1, null],"a":"\u0000é"}})");
     REQUIRE(command.has_value());
     REQUIRE(command->lines.size() == 2);
@@ -133,6 +133,7 @@ TEST_CASE("a reservation may say all there is to say")
     CHECK(command->ttl == 604800s);
     CHECK(command->confirm_at_once);
     CHECK(command->supersedes == id_of(another_id));
+    CHECK(command->token == "abc");
     CHECK(command->metadata == R"({"a":"\u0000é","b":[1,null]})");
 }
 
@@ -372,7 +373,8 @@ TEST_CASE("an item's settings: what is named changes, null clears, the rest stay
     CHECK(!nothing->location);
 
     auto const cleared = put(R"({"name":null,"sale_starts_at":null,"sale_ends_at":null,
-                                 "max_per_customer":null,"low_stock_at":null,"strategy":null})");
+                                 "max_per_customer":null,"low_stock_at":null,"strategy":null,
+                                 "admission":null})");
     REQUIRE(cleared.has_value());
     auto const is_cleared = [](auto const& member) { return member.has_value() && !*member; };
     CHECK(is_cleared(cleared->name));
@@ -381,11 +383,13 @@ TEST_CASE("an item's settings: what is named changes, null clears, the rest stay
     CHECK(is_cleared(cleared->max_per_customer));
     CHECK(is_cleared(cleared->low_stock_at));
     CHECK(is_cleared(cleared->strategy));
+    CHECK(is_cleared(cleared->admission));
 
     auto const all = put(R"({"name":"Tee, black","on_sale":false,"on_hand":9000000000000000,
         "location":"shop-2","sale_starts_at":"2026-11-27T00:00:00Z",
         "sale_ends_at":"2026-11-30T00:00:00.5Z","max_per_customer":2,"low_stock_at":0,
-        "strategy":"row_lock"})");
+        "strategy":"row_lock","admission":"token","admission_pool":1000000,
+        "admission_ttl_seconds":86400})");
     REQUIRE(all.has_value());
     CHECK(all->name.value() == "Tee, black");
     CHECK(all->on_sale == false);
@@ -396,13 +400,17 @@ TEST_CASE("an item's settings: what is named changes, null clears, the rest stay
     CHECK(all->max_per_customer.value() == 2);
     CHECK(all->low_stock_at.value() == 0);
     CHECK(all->strategy.value() == "row_lock");
+    CHECK(all->admission.value() == "token");
+    CHECK(all->admission_pool == 1'000'000);
+    CHECK(all->admission_ttl_seconds == 86'400);
 }
 
 TEST_CASE("an item's settings are refused when they make no sense, all of them at once")
 {
     CHECK(faults(put(R"({"name":7,"on_sale":null,"on_hand":-1,"location":null,
                          "sale_starts_at":"2026-11-27","sale_ends_at":1,"max_per_customer":0,
-                         "low_stock_at":-1,"strategy":"","reserved":1})")) ==
+                         "low_stock_at":-1,"strategy":"","admission":"draw","admission_pool":0,
+                         "admission_ttl_seconds":86401,"reserved":1})")) ==
           texts{
               "/location must be a string",
               "/name must be a string",
@@ -413,6 +421,9 @@ TEST_CASE("an item's settings are refused when they make no sense, all of them a
               "/low_stock_at must be an integer between 0 and 9000000000000000",
               "/strategy must not be empty",
               "/on_hand must be an integer between 0 and 9000000000000000",
+              "/admission must be token or null",
+              "/admission_pool must be an integer between 1 and 1000000",
+              "/admission_ttl_seconds must be an integer between 1 and 86400",
               "/reserved is not a known member",
           });
     CHECK(faults(put(R"({"on_hand":9000000000000001})")) ==

@@ -91,6 +91,8 @@ pending_reply create_reservation(request const& req, app& service)
         co_return too_soon(turn, req);
 
     auto const answer = co_await service.desk.run(*command);
+    if (answer)
+        service.door.let_out(*command);
 
     if (!answer)
         co_return problem(answer.error(), req);
