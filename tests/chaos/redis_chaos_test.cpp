@@ -222,6 +222,48 @@ void check_sold_out(sale& of, drill& rush)
     check_healed(of);
 }
 
+// How many of these reservations read as what, once nothing is pending any more.
+std::map<std::string, std::size_t> states_of(sale const& of, std::vector<std::string> ids)
+{
+    std::map<std::string, std::size_t> states;
+    CHECK(eventually(60s, [&] {
+        std::vector<std::string> pending;
+        auto plan = plan_of(of.service, ids.size());
+        plan.write_request = [&](std::uint64_t index, std::string& to) {
+            to += head_of(of.service, "GET /v1/reservations/" + ids[index]) + "\r\n";
+        };
+        plan.on_settled = [&](cli::settled_request const& one) {
+            auto const state = one.status == 200
+                                   ? json::parse(one.body).at("state").get<std::string>()
+                                   : std::to_string(one.status);
+            if (state == "pending")
+                pending.push_back(ids[one.index]);
+            else
+                ++states[state];
+            return cli::next_step::go_on;
+        };
+        static_cast<void>(cli::run_rush(plan));
+        ids = std::move(pending);
+        return ids.empty();
+    }));
+    return states;
+}
+
+// What was accepted is held or refused in the end; none of it is lost, and no unit is held twice.
+void check_accepted(sale& of, drill& rush)
+{
+    auto const heard = rush.end();
+    auto states = states_of(of, heard.accepted);
+    auto const held = of.held();
+    MESSAGE(heard.made.size(), " made at once, accepted: ", text_of(states));
+    CHECK(text_of(heard.failures) == "");
+    CHECK(!heard.accepted.empty()); // else this was a drill like the others
+    CHECK(states["held"] + states["refused"] == heard.accepted.size());
+    CHECK(held.size() == heard.made.size() + states["held"]);
+    CHECK(held.size() <= of.units);
+    check_healed(of);
+}
+
 constexpr std::size_t sites = 4;
 constexpr int rounds_at_each = 25;
 constexpr std::size_t buyers_at_each = 3;
@@ -635,6 +677,19 @@ TEST_CASE("a drill on a cluster whose master dies sells all there is, each unit 
     REQUIRE(eventually(60s, [&] { return rush.served() >= 500; }));
     cluster.master_of(fast_path::bucket_of("holdfast", drop.sku, 0).state).kill9();
     check_sold_out(drop, rush);
+}
+
+TEST_CASE(
+    "what an asynchronous drill accepted before Redis was killed is held or refused, not lost")
+{
+    // What it has answered, it has on disk.
+    redis_server redis({"--appendonly", "yes", "--appendfsync", "always"});
+    sale drop(redis.url(), 10'000, "async");
+    drill rush(drop, 50'000);
+    REQUIRE(eventually(60s, [&] { return rush.served() >= 1000; }));
+    redis.kill9();
+    redis.start();
+    check_accepted(drop, rush);
 }
 
 TEST_CASE("a hundred kills of Redis, services and PostgreSQL break no promise")
