@@ -115,6 +115,20 @@ guard 'a token is bound to its customer' service/tokens.cpp \
 ' '' \
     'unit_tests - a token is nobody else*
 redis_tests - a token is needed*'
+guard 'Redis refuses under a lease only' redis/scripts/take.lua \
+    'local is_fresh = now < tonumber(state[2])' 'local is_fresh = true' \
+    'redis_chaos_tests - a drill through a Redis that loses everything*
+redis_chaos_tests - a hundred kills of Redis*'
+
+guard 'a new epoch knows nothing of the one before' redis/scripts/load.lua \
+    "redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])" \
+    "redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])" \
+    'redis_chaos_tests - a hundred kills of Redis*'
+
+guard 'Redis never refuses what it has let through' redis/scripts/take.lua \
+    "if verdict > ASK and (noted[note] or redis.call('SISMEMBER', KEYS[3], note) == 1) then" \
+    'if false then' \
+    'redis_tests - a request that is repeated has its first answer*'
 
 make_copy() {
     mkdir "$copy"

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -87,6 +88,12 @@ void redis_server::start()
     if (!eventually(start_max, [&] { return is_up() || !running_->is_running(); }) ||
         !running_->is_running())
         throw std::runtime_error("redis-server does not start: " + running_->out());
+}
+
+void redis_server::forget()
+{
+    for (auto const& each : std::filesystem::directory_iterator(place_.path()))
+        std::filesystem::remove_all(each.path());
 }
 
 bool redis_server::is_up() const

@@ -36,6 +36,9 @@ public:
     // On the same port, with what it has kept on disk: nothing, unless the settings say otherwise.
     void start();
 
+    // Removes what it has kept on disk. Not while it runs.
+    void forget();
+
     // As if it hung; and on again.
     void suspend();
     void resume();
