@@ -46,10 +46,14 @@ constexpr column columns[] = {
 
 // What a row says beyond its columns.
 constexpr column remarks[] = {
-    {"refused", "refused_percent", 1},         {"p50 of a 503, ms", "refused_p50_ms", 2},
-    {"p99 of a 503, ms", "refused_p99_ms", 2}, {"storm per second", "storm_rps", 0},
-    {"reservations", "reservations", 0},       {"MiB at first", "resident_first_mib", 1},
-    {"MiB half way", "resident_half_mib", 1},  {"MiB at most", "resident_max_mib", 1},
+    {"503, %", "unavailable_percent", 1},
+    {"p50 of a 503, ms", "unavailable_p50_ms", 2},
+    {"p99 of a 503, ms", "unavailable_p99_ms", 2},
+    {"storm per second", "storm_rps", 0},
+    {"reservations", "reservations", 0},
+    {"MiB at first", "resident_first_mib", 1},
+    {"MiB half way", "resident_half_mib", 1},
+    {"MiB at most", "resident_max_mib", 1},
 };
 
 // More than the kernel needs for itself, in percent of a core.
