@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/exposition.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -26,6 +27,14 @@ double upper_in(std::string_view labels)
     return number_in(labels.substr(from, labels.find('"', from) - from));
 }
 
+// The next line, which is taken away from the text.
+std::string_view take_line(std::string_view& text)
+{
+    auto const line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return line;
+}
+
 } // namespace
 
 histogram histogram_in(std::string_view exposition, std::string_view name)
@@ -33,8 +42,7 @@ histogram histogram_in(std::string_view exposition, std::string_view name)
     histogram found;
     std::map<double, double> up_to;
     while (!exposition.empty()) {
-        auto const line = exposition.substr(0, exposition.find('\n'));
-        exposition.remove_prefix(std::min(line.size() + 1, exposition.size()));
+        auto const line = take_line(exposition);
         if (!line.starts_with(name))
             continue;
         auto const rest = line.substr(name.size());
@@ -52,6 +60,16 @@ histogram histogram_in(std::string_view exposition, std::string_view name)
         below = count;
     }
     return found;
+}
+
+double counter_in(std::string_view exposition, std::string_view series)
+{
+    while (!exposition.empty()) {
+        auto const line = take_line(exposition);
+        if (line.starts_with(series) && line.substr(series.size()).starts_with(' '))
+            return number_in(line.substr(series.size() + 1));
+    }
+    return 0;
 }
 
 histogram added(histogram const& before, histogram after)

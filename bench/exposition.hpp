@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a histogram out of what the service exposes at /metrics.
+// Reads histograms and counters out of what the service exposes at /metrics.
 #pragma once
 
 #include <string_view>
@@ -22,6 +22,9 @@ struct histogram {
 
 // The histogram of that name, added up over its labels.
 [[nodiscard]] histogram histogram_in(std::string_view exposition, std::string_view name);
+
+// The value of one series, named with its labels as they are written there; 0 when it is absent.
+[[nodiscard]] double counter_in(std::string_view exposition, std::string_view series);
 
 // What was added to `before` since. Both are of the same metric.
 [[nodiscard]] histogram added(histogram const& before, histogram after);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// holdfast-bench: measures the service, and pgbench doing the same writes, on one PostgreSQL made
-// for it. Exit status: 0 measured, 1 a promise broke or it could not be measured, 130 interrupted.
+// holdfast-bench: measures the service, and pgbench doing the same writes, on one PostgreSQL and
+// one Redis made for it. Exit status: 0 measured, 1 a promise broke or it could not be measured,
+// 130 interrupted.
 #include "bench/interruption.hpp"
 #include "bench/plan.hpp"
 #include "bench/report.hpp"
@@ -30,12 +31,14 @@ struct options {
     std::string results;
     std::string work = HOLDFAST_SOURCE_DIR "/build";
     double soak_minutes = 0;
+    bool has_pool_sizes = false;
 
     // For whoever works on one part, and for the bench's own test.
     double seconds = 0;
     std::vector<std::string> strategies;
     std::vector<std::uint32_t> clients;
     std::vector<std::size_t> connections;
+    std::vector<int> redis_connections;
 };
 
 void declare(CLI::App& app, options& into)
@@ -48,6 +51,8 @@ void declare(CLI::App& app, options& into)
         ->capture_default_str();
     app.add_option("--soak", into.soak_minutes, "Only look at memory, for so many minutes")
         ->check(CLI::Range(0.01, 14.0)); // the default hold lasts 15
+    app.add_flag("--pool-sizes", into.has_pool_sizes,
+                 "With --quick too, try numbers of connections to Redis");
     app.add_option("--seconds", into.seconds, "Measure each load for so long")
         ->check(CLI::Range(0.1, 600.0))
         ->group("");
@@ -59,6 +64,11 @@ void declare(CLI::App& app, options& into)
     app.add_option("--connections", into.connections, "The subject's other numbers of connections")
         ->delimiter(',')
         ->group("");
+    app.add_option("--redis-connections", into.redis_connections,
+                   "The numbers of connections to Redis that are tried")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 64))
+        ->group("");
 }
 
 std::chrono::milliseconds to_milliseconds(double seconds)
@@ -69,9 +79,11 @@ std::chrono::milliseconds to_milliseconds(double seconds)
 plan plan_of(options const& given)
 {
     auto what = given.is_quick ? quick_plan() : full_plan();
-    if (given.seconds > 0)
+    if (given.seconds > 0) {
         what.timing = {.warm_up = to_milliseconds(given.seconds / 4),
                        .measured = to_milliseconds(given.seconds)};
+        what.pool_timing = what.timing;
+    }
     if (!given.strategies.empty()) {
         for (auto const& name : given.strategies)
             if (std::ranges::find(what.strategies, name) == what.strategies.end())
@@ -83,6 +95,10 @@ plan plan_of(options const& given)
         what.pgbench_clients = given.clients;
     if (!given.connections.empty())
         what.other_connections = given.connections;
+    if (given.has_pool_sizes)
+        what.redis_connections = pool_sizes();
+    if (!given.redis_connections.empty())
+        what.redis_connections = given.redis_connections;
     if (given.soak_minutes > 0)
         what.soak = std::chrono::seconds(std::lround(given.soak_minutes * 60));
     return what;

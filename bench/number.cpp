@@ -14,4 +14,9 @@ std::string grouped(double value)
     return digits;
 }
 
+std::string counted(std::size_t number, std::string_view noun)
+{
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
 } // namespace holdfast::bench

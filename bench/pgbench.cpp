@@ -147,7 +147,7 @@ pgbench_outcome run_pgbench(stage& on, pgbench_plan const& plan)
                                        .arguments = arguments_of(on, base, plan),
                                        .fate = db::when_parent_ends::ends,
                                        .output = to.number()});
-    processor_watch watch(on.postmaster(), std::nullopt, running.pid());
+    processor_watch watch({.postmaster = on.postmaster(), .generator = running.pid()});
     watch.begin();
     wait_for(running, whole_duration(plan.timing) + grace);
     watch.end(); // an ended child still tells what it used

@@ -23,12 +23,19 @@ struct plan {
     // overload, sold out, beside a storm.
     std::string subject;
     std::size_t connections = 64;
-    std::vector<std::size_t> other_connections{1, 16, 256};
+    std::vector<std::size_t> other_connections{1, 16, 256}; // those above also behind Redis
 
     // Of the open loops. Requests that are not answered yet hold a connection each, so an overload
     // that is to fill the service's own queues needs many more than these.
     std::size_t open_connections = 256;
     std::size_t overload_connections = 6000;
+
+    // Connections of the service to Redis, each number tried with each number of clients. None: not
+    // tried.
+    std::vector<int> redis_connections;
+    std::vector<std::size_t> pool_clients{10, 50, 100};
+    load_timing pool_timing{.warm_up = std::chrono::milliseconds(500),
+                            .measured = std::chrono::milliseconds(2500)};
 
     // When this is used up, what no promise speaks of is left out.
     std::optional<std::chrono::seconds> budget;
@@ -39,6 +46,9 @@ struct plan {
 
 // The strategies this build has; the subject is `batched`, or the default when there is none.
 [[nodiscard]] plan full_plan();
-[[nodiscard]] plan quick_plan();
+[[nodiscard]] plan quick_plan(); // without numbers of connections to Redis
+
+// All numbers of connections to Redis that there is reason to try.
+[[nodiscard]] std::vector<int> pool_sizes();
 
 } // namespace holdfast::bench

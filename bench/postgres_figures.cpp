@@ -35,6 +35,12 @@ void wait_until_left(stage& on, trial_database const& base)
         throw std::runtime_error("sessions stay in " + base.name() + " after its trial");
 }
 
+std::int64_t read_transactions(stage& on, trial_database const& base)
+{
+    db::transaction tx(on.administration(), db::scope::single);
+    return tx.one<std::int64_t>(sql::postgres_figures::transactions, base.name());
+}
+
 } // namespace
 
 wal_figures read_wal(stage& on)
@@ -52,9 +58,11 @@ database_figures figures_since(stage& on, wal_figures const& before, trial_datab
 {
     wait_until_left(on, base);
     auto const now = read_wal(on);
+    auto const transactions = read_transactions(on, base); // before our own are among them
     return {.wal = {.flushes = now.flushes - before.flushes, .bytes = now.bytes - before.bytes},
             .level_table = read_in<level_table_figures>(base, sql::postgres_figures::level_table),
-            .rows_read = read_in<std::int64_t>(base, sql::postgres_figures::rows_read)};
+            .rows_read = read_in<std::int64_t>(base, sql::postgres_figures::rows_read),
+            .transactions = transactions};
 }
 
 } // namespace holdfast::bench

@@ -25,7 +25,8 @@ struct level_table_figures {
 struct database_figures {
     wal_figures wal;
     level_table_figures level_table;
-    std::int64_t rows_read = 0; // from tables and from indexes
+    std::int64_t rows_read = 0;    // from tables and from indexes
+    std::int64_t transactions = 0; // of whoever used the database, read-only ones as well
 };
 
 // Each reservation of the bench has one line of one unit.

@@ -17,6 +17,12 @@ SELECT n_tup_upd, n_tup_hot_upd, pg_relation_size(relid)
 SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::bigint
      + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint;
 
+-- Of one database since it was made, rolled back or not.
+-- name: transactions(database) :one
+SELECT xact_commit + xact_rollback
+  FROM pg_stat_database
+ WHERE datname = :database;
+
 -- An entry of the outbox speaks of several lines of the ledger. Those that are no reservations are
 -- of the catalogue's import.
 -- name: taken() :one

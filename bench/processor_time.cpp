@@ -122,9 +122,10 @@ processor_watch::reading processor_watch::read() const
 {
     reading now;
     now.at = std::chrono::steady_clock::now();
-    now.service = service_ ? seconds_used_by(*service_) : 0;
-    now.postgres = server_seconds(postmaster_);
-    now.generator = generator_ ? seconds_used_by(*generator_) : own_seconds();
+    now.service = who_.service ? seconds_used_by(*who_.service) : 0;
+    now.postgres = server_seconds(who_.postmaster);
+    now.redis = who_.redis ? seconds_used_by(*who_.redis) : 0;
+    now.generator = who_.generator ? seconds_used_by(*who_.generator) : own_seconds();
     auto const machine = times_of_machine();
     now.busy = machine.busy;
     now.idle = machine.idle;
@@ -141,7 +142,10 @@ processor_shares processor_watch::shares() const
                             .postgres = percent(&reading::postgres),
                             .generator = percent(&reading::generator),
                             .idle = percent(&reading::idle)};
-    auto const known = shares.service + shares.postgres + shares.generator;
+    if (who_.redis)
+        shares.redis = percent(&reading::redis);
+    auto const known =
+        shares.service + shares.postgres + shares.redis.value_or(0) + shares.generator;
     shares.others = std::max(0.0, percent(&reading::busy) - known);
     return shares;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who used the processors while something was measured: service, PostgreSQL and generator share
-// them, and a figure is only as good as the share its subject got.
+// Who used the processors while something was measured: service, PostgreSQL, Redis and generator
+// share them, and a figure is only as good as the share its subject got.
 #pragma once
 
 #include <sys/types.h>
@@ -14,18 +14,22 @@ namespace holdfast::bench {
 struct processor_shares {
     double service = 0;
     double postgres = 0;
+    std::optional<double> redis; // absent when there is none
     double generator = 0;
     double others = 0; // the kernel's own work, and what else runs on this machine
     double idle = 0;   // of the whole machine
 };
 
+struct watched_processes {
+    pid_t postmaster = 0;
+    std::optional<pid_t> service = {};   // absent: its share is 0
+    std::optional<pid_t> generator = {}; // absent: it is this process
+    std::optional<pid_t> redis = {};
+};
+
 class processor_watch {
 public:
-    // Without a service its share is 0. Without a process of its own the generator is this one.
-    processor_watch(pid_t postmaster, std::optional<pid_t> service,
-                    std::optional<pid_t> generator = {})
-        : postmaster_(postmaster), service_(service), generator_(generator)
-    {}
+    explicit processor_watch(watched_processes const& who) : who_(who) {}
 
     void begin() { began_ = read(); }
     void end() { ended_ = read(); }
@@ -38,6 +42,7 @@ private:
         std::chrono::steady_clock::time_point at;
         double service = 0; // seconds, as the others
         double postgres = 0;
+        double redis = 0;
         double generator = 0;
         double busy = 0; // the whole machine
         double idle = 0;
@@ -45,9 +50,7 @@ private:
 
     [[nodiscard]] reading read() const;
 
-    pid_t postmaster_;
-    std::optional<pid_t> service_;
-    std::optional<pid_t> generator_;
+    watched_processes who_;
     reading began_;
     reading ended_;
 };

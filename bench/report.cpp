@@ -27,14 +27,17 @@ struct column {
 };
 
 constexpr column columns[] = {
+    {"committed per second", "committed.rps", 0},
     {"p50 ms", "p50_ms", 2},
     {"p99 ms", "p99_ms", 2},
     {"p99.9 ms", "p999_ms", 2},
     {"service %", "cpu_service_percent", 0},
     {"PostgreSQL %", "cpu_postgres_percent", 0},
+    {"Redis %", "cpu_redis_percent", 0},
     {"generator %", "cpu_generator_percent", 0},
     {"others %", "cpu_others_percent", 0},
     {"idle %", "cpu_idle_percent", 0},
+    {"transactions per second", "transactions_per_second", 0},
     {"flushes each", "wal_flushes_per_reservation", 3},
     {"WAL bytes each", "wal_bytes_per_reservation", 0},
     {"rows read each", "rows_read_per_reservation", 1},
@@ -46,11 +49,22 @@ constexpr column columns[] = {
 
 // What a row says beyond its columns.
 constexpr column remarks[] = {
-    {"refused", "refused_percent", 1},         {"p50 of a 503, ms", "refused_p50_ms", 2},
-    {"p99 of a 503, ms", "refused_p99_ms", 2}, {"storm per second", "storm_rps", 0},
-    {"reservations", "reservations", 0},       {"MiB at first", "resident_first_mib", 1},
-    {"MiB half way", "resident_half_mib", 1},  {"MiB at most", "resident_max_mib", 1},
+    {"503, %", "unavailable_percent", 1},
+    {"p50 of a 503, ms", "unavailable_p50_ms", 2},
+    {"p99 of a 503, ms", "unavailable_p99_ms", 2},
+    {"storm per second", "storm_rps", 0},
+    {"refused by Redis, %", "redis_refused_percent", 1},
+    {"units taken in Redis, %", "redis_taken_percent", 1},
+    {"answered 202, %", "pending_percent", 1},
+    {"seconds until the queue was empty", "drain_seconds", 2},
+    {"reservations", "reservations", 0},
+    {"MiB at first", "resident_first_mib", 1},
+    {"MiB half way", "resident_half_mib", 1},
+    {"MiB at most", "resident_max_mib", 1},
 };
+
+constexpr std::string_view pool_title = "Sold behind Redis a second, by connections to Redis";
+constexpr std::string_view pool_file = "redis-connections.svg";
 
 // More than the kernel needs for itself, in percent of a core.
 constexpr double others_max = 40;
@@ -97,10 +111,35 @@ void drop_empty_columns(table& of)
     }
 }
 
+// Loads that differ in two numbers, as a square: down the connections to Redis, across the clients.
+table pool_table(results const& found)
+{
+    table made{.title = std::string(pool_title), .rows = {{"connections to Redis"}}};
+    for (auto const& load : found.loads) {
+        if (load.name.redis_connections == 0)
+            continue;
+        auto const first = std::to_string(load.name.redis_connections);
+        if (made.rows.back().front() != first)
+            made.rows.push_back({first});
+        if (made.rows.size() == 2)
+            made.rows.front().push_back(counted(load.name.clients, "client"));
+        made.rows.back().push_back(grouped(per_second(load)));
+    }
+    return made;
+}
+
+bool has_pool_sizes(results const& found)
+{
+    return std::ranges::any_of(
+        found.loads, [](load_figures const& load) { return load.name.redis_connections > 0; });
+}
+
 std::vector<table> tables_of(results const& found)
 {
     std::vector<table> tables;
     for (auto const& load : found.loads) {
+        if (load.name.redis_connections > 0)
+            continue;
         if (tables.empty() || tables.back().title != load.name.section) {
             table_row head{"", "per second"};
             for (auto const& each : columns)
@@ -111,6 +150,8 @@ std::vector<table> tables_of(results const& found)
     }
     for (auto& each : tables)
         drop_empty_columns(each);
+    if (has_pool_sizes(found))
+        tables.push_back(pool_table(found));
     return tables;
 }
 
@@ -118,6 +159,8 @@ std::vector<std::string> remarks_of(results const& found)
 {
     std::vector<std::string> lines;
     for (auto const& load : found.loads) {
+        if (load.name.redis_connections > 0)
+            continue; // many, and all alike
         std::string line;
         for (auto const& each : remarks)
             if (auto const cell = cell_of(load, each); !cell.empty())
@@ -226,7 +269,8 @@ std::vector<std::string> ratio_lines(results const& found)
 constexpr std::string_view explanation =
     "Percentages of processors are of one core; \"others\" are the kernel's own work and whatever "
     "else ran. \"Flushes each\" are flushes of the write-ahead log for each reservation, \"rows "
-    "read each\" what PostgreSQL read from tables and indexes for one, \"HOT\" updates of "
+    "read each\" what PostgreSQL read from tables and indexes for one, \"transactions\" all of "
+    "PostgreSQL's in the load's database, \"HOT\" updates of "
     "`stock_level` that touched no index, \"batch\" the commands that shared a transaction, "
     "\"table\" what `stock_level` takes at the end, \"MiB\" the service's resident memory then.\n";
 
@@ -240,6 +284,8 @@ std::string to_page(results const& found)
     text += fmt::format("\n{}\n", explanation);
     text += "![Throughput by clients](throughput-by-clients.svg)\n\n"
             "![Latency percentiles](latency-percentiles.svg)\n\n";
+    if (has_pool_sizes(found))
+        text += fmt::format("![Connections to Redis]({})\n\n", pool_file);
     for (auto const& each : tables_of(found))
         text += to_markdown(each) + '\n';
     text += to_list("Beside the tables", remarks_of(found));
@@ -285,6 +331,19 @@ std::vector<std::string> rivals_in(results const& found, std::string const& fiel
     return all;
 }
 
+// A tick for each number that a line has a point at. Numbers stand by their logarithms.
+void set_ticks(chart& of)
+{
+    std::vector<double> xs;
+    for (auto const& line : of.lines)
+        for (auto const& [x, y] : line.points)
+            xs.push_back(x);
+    std::ranges::sort(xs);
+    xs.erase(std::unique(xs.begin(), xs.end()), xs.end());
+    for (double const x : xs)
+        of.x_ticks.emplace_back(x, fmt::format("{:.0f}", std::exp2(x)));
+}
+
 chart throughput_chart(results const& found)
 {
     chart drawn{.title = "Reservations a second by clients",
@@ -300,14 +359,31 @@ chart throughput_chart(results const& found)
             drawn.lines.push_back(throughput_line(
                 found, name + (field == "hot" ? ", hot SKU" : ", 10 000 SKUs"), prefix));
         }
-    std::vector<double> xs;
-    for (auto const& line : drawn.lines)
-        for (auto const& [x, y] : line.points)
-            xs.push_back(x);
-    std::ranges::sort(xs);
-    xs.erase(std::unique(xs.begin(), xs.end()), xs.end());
-    for (double const x : xs)
-        drawn.x_ticks.emplace_back(x, fmt::format("{:.0f}", std::exp2(x)));
+    if (auto behind = throughput_line(found, "durable, behind Redis", "fast.durable");
+        !behind.points.empty())
+        drawn.lines.push_back(std::move(behind));
+    set_ticks(drawn);
+    return drawn;
+}
+
+// A line for each number of clients.
+chart pool_chart(results const& found)
+{
+    chart drawn{.title = std::string(pool_title),
+                .x_label = "connections to Redis",
+                .y_label = "per second",
+                .x_ticks = {},
+                .lines = {}};
+    for (auto const& load : found.loads) {
+        if (load.name.redis_connections == 0)
+            continue;
+        auto const label = counted(load.name.clients, "client");
+        auto line = std::ranges::find(drawn.lines, label, &chart_line::label);
+        if (line == drawn.lines.end())
+            line = drawn.lines.insert(line, {.label = label, .points = {}});
+        line->points.emplace_back(std::log2(load.name.redis_connections), per_second(load));
+    }
+    set_ticks(drawn);
     return drawn;
 }
 
@@ -328,13 +404,14 @@ chart latency_chart(results const& found)
     for (std::size_t i = 0; i < std::size(percentiles); ++i)
         drawn.x_ticks.emplace_back(static_cast<double>(i), percentiles[i].second);
     for (auto const& load : found.loads) {
-        auto const& [section, label, prefix, suffix, clients] = load.name;
+        auto const& prefix = load.name.prefix;
+        auto const& suffix = load.name.suffix;
         bool const is_shown = prefix.starts_with("hot.") && prefix != "hot.soldout" &&
                               (suffix.empty() || (prefix == "hot.pgbench" && suffix == "64"));
         if (!is_shown)
             continue;
         auto& line = drawn.lines.emplace_back();
-        line.label = label;
+        line.label = load.name.label;
         for (std::size_t i = 0; i < std::size(percentiles); ++i)
             if (auto const value = load.at(percentiles[i].first))
                 line.points.emplace_back(static_cast<double>(i), *value);
@@ -401,6 +478,10 @@ fs::path keep(results const& found, fs::path const& parent)
     write_file(folder / "results.md", to_page(found));
     write_file(folder / "throughput-by-clients.svg", to_svg(throughput_chart(found)));
     write_file(folder / "latency-percentiles.svg", to_svg(latency_chart(found)));
+    if (has_pool_sizes(found))
+        write_file(folder / pool_file, to_svg(pool_chart(found)));
+    else
+        fs::remove(folder / pool_file); // of a run before, if any
     return folder;
 }
 

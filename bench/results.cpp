@@ -28,4 +28,10 @@ std::optional<double> results::at(std::string_view key) const
     return std::nullopt;
 }
 
+void results::add_ratio(quotient const& of)
+{
+    if (of.upper && of.lower && *of.lower > 0)
+        ratios.push_back({"ratio." + of.key, of.sentence, *of.upper / *of.lower});
+}
+
 } // namespace holdfast::bench

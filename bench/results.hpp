@@ -20,11 +20,12 @@ struct figure {
 
 // Where the figures of one load stand.
 struct load_name {
-    std::string section;     // "Hot SKU"
-    std::string label;       // "batched, 16 connections"
-    std::string prefix;      // "hot.batched"
-    std::string suffix = {}; // "16"
-    std::size_t clients = 0; // of the loads that are compared by it
+    std::string section;       // "Hot SKU"
+    std::string label;         // "batched, 16 connections"
+    std::string prefix;        // "hot.batched"
+    std::string suffix = {};   // "16"
+    std::size_t clients = 0;   // of the loads that are compared by it
+    int redis_connections = 0; // likewise
 };
 
 struct load_figures {
@@ -42,6 +43,14 @@ struct ratio {
     double value = 0;
 };
 
+// A ratio that is still to be made, of figures that may not have been measured.
+struct quotient {
+    std::string key; // without the "ratio." before it
+    std::string sentence;
+    std::optional<double> upper;
+    std::optional<double> lower;
+};
+
 struct results {
     bench::machine machine;
     std::string date; // of the run, such as 2026-05-01
@@ -51,6 +60,9 @@ struct results {
     std::vector<ratio> ratios;
 
     [[nodiscard]] std::optional<double> at(std::string_view key) const;
+
+    // Nothing where a figure is missing.
+    void add_ratio(quotient const&);
 };
 
 } // namespace holdfast::bench

@@ -31,7 +31,7 @@ std::string catalogue()
 {
     std::string csv = "sku,quantity\n";
     for (std::uint32_t i = 0; i <= items_max; ++i)
-        csv += fmt::format("SKU-{:05},{}\n", i, i == scarce_item ? scarce_units : plenty);
+        csv += fmt::format("{},{}\n", sku_of(i), i == scarce_item ? scarce_units : plenty);
     return csv;
 }
 
@@ -55,6 +55,11 @@ db::cluster_options options_below(fs::path const& directory)
 }
 
 } // namespace
+
+std::string sku_of(std::uint32_t item)
+{
+    return fmt::format("SKU-{:05}", item);
+}
 
 scratch_directory::scratch_directory(fs::path const& parent)
 {

@@ -22,6 +22,9 @@ inline constexpr std::uint32_t items_max = 10'000;
 inline constexpr std::uint32_t scarce_item = 0;
 inline constexpr std::int64_t scarce_units = 100;
 
+// "SKU-00001"
+[[nodiscard]] std::string sku_of(std::uint32_t item);
+
 // A directory with a random name, removed at the end.
 class scratch_directory {
 public:

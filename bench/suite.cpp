@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/suite.hpp"
 
+#include "bench/fast_suite.hpp"
 #include "bench/number.hpp"
 #include "bench/pgbench.hpp"
+#include "bench/recorder.hpp"
 #include "bench/trial.hpp"
 #include "bench/trial_figures.hpp"
 
@@ -21,9 +23,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr double mebibyte = 1024 * 1024;
 
-// The item everybody wants, and the bystanders: items of the other half, so many that they meet
-// every lane.
-constexpr item_range hot_item{1, 1};
+// The bystanders are items of the other half, so many that they meet every lane.
 constexpr item_range all_items{1, items_max};
 constexpr item_range storm_spread{1, items_max / 2};
 constexpr item_range bystanders{items_max / 2 + 1, items_max / 2};
@@ -41,12 +41,6 @@ constexpr std::size_t other_descriptors = 512;
 constexpr std::string_view open_loop =
     "Open loop on the hot SKU: requests leave on schedule; figures are of those accepted";
 
-// "1 client", "8 clients"
-std::string counted(std::size_t number, std::string_view noun)
-{
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
 class suite {
 public:
     suite(stage& on, plan const& what, std::ostream& progress)
@@ -62,6 +56,7 @@ public:
             soak(*plan_.soak);
             return std::move(results_);
         }
+        fast_.emplace(recorder_, plan_, results_); // now, so that a missing Redis is told at once
         without_database();
         compare({.name = "hot",
                  .section = "Hot SKU: every request wants the same one",
@@ -70,7 +65,9 @@ public:
                  .section = "10 000 SKUs: each request wants one of them",
                  .items = all_items});
         look_further();
+        fast_->try_pool_sizes();
         add_ratios();
+        fast_->add_ratios();
         return std::move(results_);
     }
 
@@ -83,26 +80,17 @@ private:
 
     trial_outcome play(std::string_view what, trial_plan const& how)
     {
-        progress_ << "bench: " << what << std::flush;
-        auto outcome = run_trial(stage_, how);
-        for (auto const& each : outcome.tallies)
-            progress_ << fmt::format("  {:.0f}/s", each.per_second(each.accepted) +
-                                                       each.per_second(each.refused));
-        progress_ << std::endl;
-        return outcome;
+        return recorder_.play(what, how);
     }
 
     void note(load_name name, std::vector<figure> figures)
     {
-        results_.loads.push_back({.name = std::move(name), .figures = std::move(figures)});
+        recorder_.note(std::move(name), std::move(figures));
     }
 
     [[nodiscard]] trial_plan subject_with(std::vector<trial_stream> streams) const
     {
-        return {.strategy = plan_.subject,
-                .streams = std::move(streams),
-                .timing = plan_.timing,
-                .refused_as = {}};
+        return recorder_.subject_with(std::move(streams));
     }
 
     void without_database();
@@ -113,6 +101,9 @@ private:
     void when_sold_out();
     void beside_a_storm();
     void beside_a_reader();
+    void refused_by_redis() { fast_->refuse(); }
+    void sold_behind_redis() { fast_->sell(fast_mode::durable); }
+    void queued_in_redis() { fast_->sell(fast_mode::async); }
     void soak(std::chrono::seconds);
 
     void play_pgbench(comparison const&, std::uint32_t clients);
@@ -124,19 +115,14 @@ private:
     [[nodiscard]] std::size_t overload_connections() const;
     [[nodiscard]] std::optional<double> best_pgbench(std::string const& field) const;
 
-    struct quotient {
-        std::string key;
-        std::string sentence;
-        std::optional<double> upper;
-        std::optional<double> lower;
-    };
-    void add_ratio(quotient);
     void add_ratios();
 
     stage& stage_;
     plan const& plan_;
     std::ostream& progress_;
     results results_;
+    recorder recorder_{stage_, plan_, progress_, results_};
+    std::optional<fast_suite> fast_;
     clock::time_point began_ = clock::now();
 };
 
@@ -145,7 +131,7 @@ void suite::without_database()
     std::string const section = "HTTP without a database";
     auto nothing = subject_with(
         {{.kind = request_kind::nothing, .items = hot_item, .connections = plan_.connections}});
-    nothing.accepted_as = 200;
+    nothing.accepted_as = {200};
     note({section, "GET /livez", "http.noop"},
          figures_of(play("http.noop", nothing), &tally::accepted));
 
@@ -196,9 +182,10 @@ void suite::play_strategy(comparison const& in, load_name const& partial,
 
 void suite::look_further()
 {
-    static constexpr void (suite::*looks[])() = {&suite::on_schedule, &suite::under_overload,
-                                                 &suite::when_sold_out, &suite::beside_a_storm,
-                                                 &suite::beside_a_reader};
+    static constexpr void (suite::*looks[])() = {
+        &suite::on_schedule,       &suite::under_overload,  &suite::when_sold_out,
+        &suite::beside_a_storm,    &suite::beside_a_reader, &suite::refused_by_redis,
+        &suite::sold_behind_redis, &suite::queued_in_redis};
     for (auto const look : looks) {
         if (plan_.budget && clock::now() - began_ > *plan_.budget) {
             progress_ << "bench: the rest is left out for lack of time" << std::endl;
@@ -254,11 +241,7 @@ void suite::when_sold_out()
     auto how = subject_with({{.items = {scarce_item, 1}, .connections = plan_.connections}});
     how.refused_as = 409;
     auto const outcome = play("hot.soldout", how);
-    // Who was refused must have come too late.
-    bool const is_any_refused = outcome.tallies.front().statuses[409] > 0;
-    if (is_any_refused && outcome.reservations != scarce_units)
-        throw broken_promise(fmt::format("of {} units {} were sold while more were wanted",
-                                         scarce_units, outcome.reservations));
+    require_sold_out(outcome);
     note({"A SKU that is sold out", plan_.subject + ", refused 409", "hot.soldout"},
          figures_of(outcome, &tally::refused));
 }
@@ -324,36 +307,30 @@ std::optional<double> suite::best_pgbench(std::string const& field) const
     return best;
 }
 
-void suite::add_ratio(quotient of)
-{
-    if (of.upper && of.lower && *of.lower > 0)
-        results_.ratios.push_back(
-            {"ratio." + of.key, std::move(of.sentence), *of.upper / *of.lower});
-}
-
 void suite::add_ratios()
 {
     auto const at = [&](std::string const& key) { return results_.at(key); };
     for (std::string const field : {"hot", "cold"}) {
         auto const own = field + "." + plan_.subject;
-        add_ratio({own + ".pgbench_64", own + ", 64 connections / pgbench, 64 clients",
-                   at(own + ".rps"), at(field + ".pgbench.tps.64")});
-        add_ratio({own + ".pgbench_best", own + ", 64 connections / pgbench's best number",
-                   at(own + ".rps"), best_pgbench(field)});
-        add_ratio({own + ".pgbench_best.256", own + ", 256 connections / pgbench's best number",
-                   at(own + ".rps.256"), best_pgbench(field)});
+        results_.add_ratio({own + ".pgbench_64", own + ", 64 connections / pgbench, 64 clients",
+                            at(own + ".rps"), at(field + ".pgbench.tps.64")});
+        results_.add_ratio({own + ".pgbench_best", own + ", 64 connections / pgbench's best number",
+                            at(own + ".rps"), best_pgbench(field)});
+        results_.add_ratio({own + ".pgbench_best.256",
+                            own + ", 256 connections / pgbench's best number", at(own + ".rps.256"),
+                            best_pgbench(field)});
     }
     auto const own = hot_subject();
-    add_ratio({own + ".single_p50", "p50 of one client / p50 of one pgbench client",
-               at(own + ".p50_ms.1"), at("hot.pgbench.p50_ms.1")});
-    add_ratio({own + ".overload", "accepted at 150 % / accepted in the closed loop",
-               at(own + ".overload.rps"), at(own + ".rps")});
-    add_ratio({"soldout.noop", "refusals when sold out / GET /livez", at("hot.soldout.rps"),
-               at("http.noop.rps")});
-    add_ratio({"bystander.p99", "p99 of bystanders beside a storm / beside a spread load",
-               at("bystander.storm.p99_ms"), at("bystander.spread.p99_ms")});
-    add_ratio({own + ".reader", "hot SKU beside an open transaction / without one",
-               at(own + ".reader.rps"), at(own + ".rps")});
+    results_.add_ratio({own + ".single_p50", "p50 of one client / p50 of one pgbench client",
+                        at(own + ".p50_ms.1"), at("hot.pgbench.p50_ms.1")});
+    results_.add_ratio({own + ".overload", "accepted at 150 % / accepted in the closed loop",
+                        at(own + ".overload.rps"), at(own + ".rps")});
+    results_.add_ratio({"soldout.noop", "refusals when sold out / GET /livez",
+                        at("hot.soldout.rps"), at("http.noop.rps")});
+    results_.add_ratio({"bystander.p99", "p99 of bystanders beside a storm / beside a spread load",
+                        at("bystander.storm.p99_ms"), at("bystander.spread.p99_ms")});
+    results_.add_ratio({own + ".reader", "hot SKU beside an open transaction / without one",
+                        at(own + ".reader.rps"), at(own + ".rps")});
 }
 
 } // namespace

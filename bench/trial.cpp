@@ -10,12 +10,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <span>
+#include <utility>
 
 namespace holdfast::bench {
 
 namespace {
 
+using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto patience = 120s; // for one statement of ours beside the service
@@ -51,12 +54,17 @@ std::vector<stream_plan> plans_of(trial_plan const& plan, test::service_process 
 }
 
 // A connection of its own each time: one that stayed open would hold up the service's stop.
-histogram batches_of(test::service_process const& service)
+std::string metrics_of(test::service_process const& service)
 {
     cli::client http(cli::parse_url(service.url()), service.admin_key());
-    auto const answer = http.send({.target = "/metrics"});
+    auto answer = http.send({.target = "/metrics"});
     cli::require_status(answer, 200, "read the metrics");
-    return histogram_in(answer.body, batch_metric);
+    return std::move(answer.body);
+}
+
+std::string fast_sku_of(trial_plan const& plan)
+{
+    return sku_of(plan.streams.front().items.first);
 }
 
 std::int64_t count_of(std::vector<tally> const& tallies, int status)
@@ -71,7 +79,8 @@ void check_statuses(trial_plan const& plan, std::vector<tally> const& tallies)
 {
     for (int status = 0; status <= static_cast<int>(tally::status_max); ++status) {
         bool const is_expected =
-            status == plan.accepted_as || status == plan.refused_as || status == 503;
+            std::ranges::find(plan.accepted_as, status) != plan.accepted_as.end() ||
+            status == plan.refused_as || status == 503;
         if (auto const count = count_of(tallies, status); count > 0 && !is_expected)
             throw broken_promise(
                 fmt::format("{} requests of {} were answered {}", count, plan.strategy, status));
@@ -110,13 +119,45 @@ std::vector<tally> load(test::service_process const& service, trial_plan const& 
     }
 }
 
+test::service_options options_of(trial_plan const& plan, trial_database const& base)
+{
+    test::service_options options{.database_url = base.connection(),
+                                  .environment = {{"HOLDFAST_STRATEGY", plan.strategy}}};
+    if (plan.front)
+        std::ranges::move(settings_of(*plan.front), std::back_inserter(options.environment));
+    return options;
+}
+
+watched_processes processes_of(stage const& on, trial_plan const& plan,
+                               test::service_process const& service)
+{
+    watched_processes who{.postmaster = on.postmaster(), .service = service.pid()};
+    if (plan.front)
+        who.redis = plan.front->server->pid();
+    return who;
+}
+
+// The load, and in asynchronous mode what is left of it when everybody has an answer.
+void load_and_drain(test::service_process const& service, trial_plan const& plan,
+                    load_watch const& watch, trial_outcome& outcome)
+{
+    auto const began = clock::now();
+    outcome.tallies = load(service, plan, watch);
+    outcome.seconds = std::chrono::duration<double>(clock::now() - began).count();
+    if (plan.front && plan.front->mode == fast_mode::async)
+        outcome.drain_seconds = seconds_until_drained(service, fast_sku_of(plan));
+}
+
 trial_outcome play(stage& on, trial_plan const& plan, trial_database const& base)
 {
-    test::service_process service(
-        {.database_url = base.connection(), .environment = {{"HOLDFAST_STRATEGY", plan.strategy}}});
-    auto const batches_before = batches_of(service);
+    if (plan.front)
+        empty(*plan.front->server);
+    test::service_process service(options_of(plan, base));
+    if (plan.front)
+        switch_on(service, fast_sku_of(plan), plan.front->mode);
+    auto const metrics_before = metrics_of(service);
     open_report report(base, plan.reader);
-    processor_watch processors(on.postmaster(), service.pid());
+    processor_watch processors(processes_of(on, plan, service));
     trial_outcome outcome;
     auto const look_at_memory = [&] { outcome.resident.push_back(resident_bytes(service.pid())); };
     auto const begin = [&] {
@@ -127,9 +168,13 @@ trial_outcome play(stage& on, trial_plan const& plan, trial_database const& base
         processors.end();
         look_at_memory();
     };
-    outcome.tallies = load(service, plan, {.begin = begin, .tick = look_at_memory, .end = end});
+    load_and_drain(service, plan, {.begin = begin, .tick = look_at_memory, .end = end}, outcome);
     outcome.shares = processors.shares();
-    outcome.batches = added(batches_before, batches_of(service));
+    auto const metrics = metrics_of(service);
+    outcome.batches =
+        added(histogram_in(metrics_before, batch_metric), histogram_in(metrics, batch_metric));
+    if (plan.front)
+        outcome.verdicts = verdicts_between(metrics_before, metrics);
     report.close();
     if (auto const status = service.terminate(); status != 0)
         throw broken_promise(fmt::format("the service did not stop cleanly (status {}):\n{}",
@@ -146,10 +191,18 @@ trial_outcome run_trial(stage& on, trial_plan const& plan)
     auto const wal_before = read_wal(on);
     auto outcome = play(on, plan, base);
     outcome.database = figures_since(on, wal_before, base);
-    outcome.reservations = count_of(outcome.tallies, 201);
+    outcome.reservations = count_of(outcome.tallies, 201) + count_of(outcome.tallies, 202);
     check_statuses(plan, outcome.tallies);
     prove(base, outcome.reservations);
     return outcome;
+}
+
+void require_sold_out(trial_outcome const& outcome)
+{
+    bool const is_any_refused = count_of(outcome.tallies, 409) > 0;
+    if (is_any_refused && outcome.reservations != scarce_units)
+        throw broken_promise(fmt::format("of {} units {} were sold while more were wanted",
+                                         scarce_units, outcome.reservations));
 }
 
 void prove(trial_database const& base, std::int64_t reservations)

@@ -7,6 +7,7 @@
 #include "bench/generator.hpp"
 #include "bench/postgres_figures.hpp"
 #include "bench/processor_time.hpp"
+#include "bench/redis_front.hpp"
 #include "bench/stage.hpp"
 
 #include <cstdint>
@@ -45,22 +46,34 @@ struct trial_plan {
     std::vector<trial_stream> streams;
     load_timing timing;
     // Any other answer is a broken promise, except 503: that may be said at any time.
-    int accepted_as = 201;
+    std::vector<int> accepted_as{201};
     std::optional<int> refused_as = {};
     long_reader reader = long_reader::none;
+    std::optional<redis_front> front = {}; // before the first item of the first stream
 };
 
 struct trial_outcome {
-    std::vector<tally> tallies; // one for each stream
-    std::int64_t reservations = 0;
+    std::vector<tally> tallies;    // one for each stream
+    std::int64_t reservations = 0; // told to clients, committed by now
+    double seconds = 0;            // until the last answer, warm-up included
     processor_shares shares;
     histogram batches;
     database_figures database;
     std::vector<std::int64_t> resident; // bytes of the service, about once a second
+
+    // Of a trial with Redis in front; the latter in asynchronous mode.
+    std::optional<verdict_counts> verdicts;
+    std::optional<double> drain_seconds; // from the last answer until the queue was empty
 };
+
+// The item everybody wants.
+inline constexpr item_range hot_item{1, 1};
 
 // Throws broken_promise, std::runtime_error when it could not be played to its end, interrupted.
 [[nodiscard]] trial_outcome run_trial(stage&, trial_plan const&);
+
+// That of the scarce item every unit was sold before somebody was refused. Throws broken_promise.
+void require_sold_out(trial_outcome const&);
 
 // Audits the database and compares it with what clients were told. Throws broken_promise.
 void prove(trial_database const&, std::int64_t reservations);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace holdfast::bench {
 
@@ -25,6 +26,8 @@ void add(std::vector<figure>& to, processor_shares const& shares)
 {
     to.push_back({"cpu_service_percent", shares.service});
     to.push_back({"cpu_postgres_percent", shares.postgres});
+    if (shares.redis)
+        to.push_back({"cpu_redis_percent", *shares.redis});
     to.push_back({"cpu_generator_percent", shares.generator});
     to.push_back({"cpu_others_percent", shares.others});
     to.push_back({"cpu_idle_percent", shares.idle});
@@ -75,6 +78,29 @@ void add(std::vector<figure>& to, histogram const& batches)
              count});
 }
 
+// Of all requests of the load, in percent.
+void add(std::vector<figure>& to, verdict_counts const& said, tally const& counted)
+{
+    auto const all = std::accumulate(counted.statuses.begin(), counted.statuses.end(), 0.0);
+    if (all <= 0)
+        return;
+    to.push_back({"redis_refused_percent", 100 * said.refused / all});
+    to.push_back({"redis_taken_percent", 100 * said.taken / all});
+    to.push_back({"redis_asked_percent", 100 * said.asked / all});
+    to.push_back({"redis_lost_percent", 100 * said.lost / all});
+}
+
+// An answer is cheap while the work behind it piles up, so the work is counted to its end.
+void add_queued(std::vector<figure>& to, trial_outcome const& outcome, double drain_seconds)
+{
+    auto const& statuses = outcome.tallies.front().statuses;
+    auto const reservations = static_cast<double>(outcome.reservations);
+    to.push_back({"drain_seconds", drain_seconds});
+    to.push_back({"committed.rps", reservations / (outcome.seconds + drain_seconds)});
+    if (reservations > 0)
+        to.push_back({"pending_percent", 100 * static_cast<double>(statuses[202]) / reservations});
+}
+
 } // namespace
 
 std::vector<figure> figures_of(trial_outcome const& outcome, answers tally::*kind)
@@ -86,6 +112,14 @@ std::vector<figure> figures_of(trial_outcome const& outcome, answers tally::*kin
     add_unavailable(figures, counted);
     if (kind == &tally::accepted)
         add(figures, outcome.database, outcome.reservations);
+    else if (outcome.seconds > 0)
+        // Too many rather than too few: those of the service's start and stop are among them.
+        figures.push_back({"transactions_per_second",
+                           static_cast<double>(outcome.database.transactions) / outcome.seconds});
+    if (outcome.verdicts)
+        add(figures, *outcome.verdicts, counted);
+    if (outcome.drain_seconds)
+        add_queued(figures, outcome, *outcome.drain_seconds);
     add(figures, outcome.batches);
     figures.push_back({"resident_mib", static_cast<double>(outcome.resident.back()) / mebibyte});
     return figures;

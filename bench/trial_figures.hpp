@@ -11,7 +11,7 @@
 namespace holdfast::bench {
 
 // Rate and latencies are those of one kind of answers to the first stream. What the database did is
-// told when reservations were made.
+// told for each reservation when those were made, and as transactions a second beside refusals.
 [[nodiscard]] std::vector<figure> figures_of(trial_outcome const&, answers tally::*kind);
 
 [[nodiscard]] std::vector<figure> figures_of(pgbench_outcome const&);

@@ -41,9 +41,29 @@ std::vector<std::string> promised_keys()
                                   "hot.conditional_update.overload.p99_ms",
                                   "hot.conditional_update.reader.level_table_kib",
                                   "hot.soldout.rps",
+                                  "hot.soldout.transactions_per_second",
+                                  "fast.refused.rps",
+                                  "fast.refused.p50_ms",
+                                  "fast.refused.p99_ms",
+                                  "fast.refused.cpu_redis_percent",
+                                  "fast.refused.redis_refused_percent",
+                                  "fast.refused.transactions_per_second",
+                                  "fast.durable.rps",
+                                  "fast.async.rps",
+                                  "fast.async.committed.rps",
+                                  "fast.async.drain_seconds",
+                                  "fast.pool.2.10.rps",
+                                  "fast.pool.2.50.rps",
+                                  "fast.pool.2.100.rps",
+                                  "ratio.fast.refused.noop",
+                                  "ratio.fast.refused.soldout",
+                                  "ratio.fast.durable.hot",
+                                  "ratio.fast.async.hot",
+                                  "ratio.fast.async.committed.hot",
                                   "bystander.storm.p99_ms",
                                   "bystander.spread.p99_ms",
                                   "machine.processor",
+                                  "machine.Redis",
                                   "machine.fsync",
                                   "machine.fdatasync_ms"};
     for (std::string const field : {"hot", "cold"}) {
@@ -66,9 +86,9 @@ TEST_CASE("the benchmark measures everything it promises and leaves nothing behi
     auto const work = place.path() / "work";
     auto const json = place.path() / "figures.json";
     auto const kept = place.path() / "kept";
-    auto const ran =
-        run_bench({"--seconds", "0.3", "--strategy", "conditional_update", "--clients", "1,2",
-                   "--connections", "1", "--work", work, "--json", json, "--results", kept});
+    auto const ran = run_bench({"--seconds", "0.3", "--strategy", "conditional_update", "--clients",
+                                "1,2", "--connections", "1", "--redis-connections", "2", "--work",
+                                work, "--json", json, "--results", kept});
     REQUIRE_MESSAGE(ran.has_succeeded(), ran.output);
 
     auto const figures = nlohmann::json::parse(text_of_file(json));
@@ -87,7 +107,8 @@ TEST_CASE("the benchmark measures everything it promises and leaves nothing behi
     REQUIRE(folders.size() == 1);
     CHECK(nlohmann::json::parse(text_of_file(folders[0] / "results.json")) == figures);
     CHECK(text_of_file(folders[0] / "results.md").starts_with("# Results of "));
-    for (auto const* name : {"throughput-by-clients.svg", "latency-percentiles.svg"})
+    for (auto const* name :
+         {"throughput-by-clients.svg", "latency-percentiles.svg", "redis-connections.svg"})
         CHECK(text_of_file(folders[0] / name).starts_with("<svg "));
 }
 

@@ -7,7 +7,10 @@
 #include "bench/generator.hpp"
 #include "bench/latency.hpp"
 #include "bench/number.hpp"
+#include "bench/redis_front.hpp"
+#include "bench/report.hpp"
 #include "bench/request_text.hpp"
+#include "bench/trial_figures.hpp"
 
 #include <doctest/doctest.h>
 #include <netinet/in.h>
@@ -20,6 +23,7 @@
 #include <chrono>
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -186,12 +190,78 @@ TEST_CASE("the sizes of batches are added up over lanes and counted from the beg
     CHECK(histogram_in(after, "absent").count == 0);
 }
 
+TEST_CASE("what Redis said is counted from the begin of the load, each verdict by itself")
+{
+    constexpr std::string_view before =
+        "holdfast_fast_path_requests_total{verdict=\"refused\"} 5\n";
+    constexpr std::string_view after =
+        "# TYPE holdfast_fast_path_requests_total counter\n"
+        "holdfast_fast_path_requests_total{verdict=\"refused\"} 105\n"
+        "holdfast_fast_path_requests_total{verdict=\"refused_twice\"} 1000\n"
+        "holdfast_fast_path_requests_total{verdict=\"taken\"} 7\n";
+    auto const said = verdicts_between(before, after);
+    CHECK(said.refused == 100);
+    CHECK(said.taken == 7);
+    CHECK(said.asked == 0);
+    CHECK(said.lost == 0);
+    CHECK(counter_in(after, "holdfast_fast_path_requests_total") == 0);
+    CHECK(counter_in("", "absent") == 0);
+}
+
+TEST_CASE("what was only queued is counted by the time until it was committed")
+{
+    trial_outcome outcome{.tallies = {tally{.seconds = 2}},
+                          .reservations = 3000,
+                          .seconds = 2.5,
+                          .resident = {0},
+                          .drain_seconds = 0.5};
+    outcome.tallies.front().accepted.count = 2400;
+    outcome.tallies.front().statuses[201] = 750;
+    outcome.tallies.front().statuses[202] = 2250;
+    load_figures const load{.name = {.prefix = "fast.async", .suffix = "256"},
+                            .figures = figures_of(outcome, &tally::accepted)};
+    CHECK(load.at("rps") == 1200);
+    CHECK(load.at("committed.rps") == 1000);
+    CHECK(load.at("pending_percent") == 75);
+    CHECK(load.key_of({.name = "committed.rps"}) == "fast.async.committed.rps.256");
+}
+
+TEST_CASE("numbers of clients and of connections to Redis make a square")
+{
+    results found;
+    for (int const connections : {2, 16})
+        for (std::size_t const clients : {10U, 50U})
+            found.loads.push_back(
+                {.name = {.clients = clients, .redis_connections = connections},
+                 .figures = {{"rps", 1000.0 * connections + static_cast<double>(clients)}}});
+    std::ostringstream out;
+    print(found, out);
+    CHECK(out.str() == "\nSold behind Redis a second, by connections to Redis\n"
+                       "  connections to Redis  10 clients  50 clients\n"
+                       "  2                          2 010       2 050\n"
+                       "  16                        16 010      16 050\n");
+}
+
+TEST_CASE("a ratio is only made of what was measured")
+{
+    results found;
+    found.add_ratio({"one", "half", 1, 2});
+    found.add_ratio({"two", "of nothing", std::nullopt, 2});
+    found.add_ratio({"three", "by nothing", 1, std::nullopt});
+    found.add_ratio({"four", "by zero", 1, 0});
+    REQUIRE(found.ratios.size() == 1);
+    CHECK(found.ratios[0].key == "ratio.one");
+    CHECK(found.ratios[0].value == 0.5);
+}
+
 TEST_CASE("numbers are grouped for reading")
 {
     CHECK(grouped(0) == "0");
     CHECK(grouped(999.6) == "1 000");
     CHECK(grouped(1'234'567) == "1 234 567");
     CHECK(grouped(-1234) == "-1 234");
+    CHECK(counted(1, "client") == "1 client");
+    CHECK(counted(50, "client") == "50 clients");
 }
 
 TEST_CASE("a chart shows every line, whatever its names hold")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real servers and clusters of Redis on loopback ports that were free a moment ago, stopped by
-// process id. No process outlives the test binary.
+// process id. No process outlives whoever started it.
 #pragma once
 
 #include "redis/client.hpp"
@@ -28,6 +28,7 @@ public:
     ~redis_server();
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] pid_t pid() const noexcept { return running_->pid(); }
     [[nodiscard]] std::string url() const;
     [[nodiscard]] redis::target target() const;
 
