@@ -121,12 +121,12 @@ guard 'Redis refuses under a lease only' redis/scripts/take.lua \
 redis_chaos_tests - a hundred kills of Redis*'
 
 guard 'a new epoch knows nothing of the one before' redis/scripts/load.lua \
-    "redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])" \
-    "redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])" \
+    "redis.call('DEL', unpack(KEYS))" \
+    "redis.call('DEL', unpack(KEYS, 2))" \
     'redis_chaos_tests - a hundred kills of Redis*'
 
 guard 'Redis never refuses what it has let through' redis/scripts/take.lua \
-    "if verdict > ASK and (noted[note] or redis.call('SISMEMBER', KEYS[3], note) == 1) then" \
+    'if verdict > ASK and is_noted then' \
     'if false then' \
     'redis_tests - a request that is repeated has its first answer*'
 

@@ -91,13 +91,12 @@ pending_reply create_reservation(request const& req, app& service)
         co_return too_soon(turn, req);
 
     auto const answer = co_await service.desk.run(*command);
-    if (answer)
-        service.door.let_out(*command);
 
     if (!answer)
         co_return problem(answer.error(), req);
     if (auto const* queued = std::get_if<outcome<fast_path::queued_request>>(&*answer))
         co_return created(*queued, 202);
+    service.door.let_out(*command);
     co_return created(std::get<outcome<reservation>>(*answer), 201);
 }
 
