@@ -126,8 +126,8 @@ local function decide(note, name, wish, total, lines)
     end
     if verdict > ASK and is_noted then
         return is_async and REPLAY or ASK
-    elseif verdict == TAKEN and wish == 'queue' and not is_noted and queue_length < QUEUE_MAX
-        and is_safe(lines) then
+    elseif verdict == TAKEN and wish == 'queue' and is_async and not is_noted
+        and queue_length < QUEUE_MAX and is_safe(lines) then
         return QUEUED
     end
     return verdict
