@@ -22,6 +22,7 @@ struct row {
     std::string sku;
     bool is_on = true; // else it only may have something in its queues
     bool is_async = false;
+    bool needs_token = false; // which is PostgreSQL's to judge
     std::int64_t buckets = 1;
     std::int64_t queues = 0;    // buckets that may have something in their queues
     std::int64_t epoch = 0;     // 0: PostgreSQL serves it alone

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Items that Redis stands before, and what it has to be told of them.
 
--- Also those that Redis stands before no more, but that may have something in their queues. Tokens are
--- PostgreSQL's to judge, so what is sold with them is not accepted without it.
+-- Also those that Redis stands before no more, but that may have something in their queues.
 -- name: all() :many
-SELECT sku, fast_path IS NOT NULL, COALESCE(fast_path = 'async' AND admission IS NULL, false),
+SELECT sku, fast_path IS NOT NULL, COALESCE(fast_path = 'async', false), admission IS NOT NULL,
        COALESCE(fast_buckets, 1), COALESCE(fast_queues, 0), COALESCE(fast_epoch, 0),
        COALESCE(fast_not_before <= now(), false)
            AND COALESCE(fast_closed_at < now() - interval '1 second', true),

@@ -15,7 +15,7 @@ if redis.call('XLEN', KEYS[5]) > 0 then
 end
 redis.call('DEL', unpack(KEYS))
 redis.call('SADD', KEYS[3], '') -- whoever misses it knows that notes were lost
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'sku', ARGV[2], 'async', ARGV[3], 'until', 0, 'on_sale', 0,
-    'opens', 0, 'closes', 0, 'limit', 0, 'reliefs', 0,
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'sku', ARGV[2], 'async', ARGV[3], 'until', 0,
+    'on_sale', 0, 'opens', 0, 'closes', 0, 'limit', 0, 'reliefs', 0,
     'server', string.match(redis.call('INFO', 'server'), 'run_id:(%w+)'))
 return 1

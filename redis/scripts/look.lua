@@ -3,10 +3,10 @@
 --
 -- KEYS  1 state, 2 pending, 3 noted, 4 customers, 5 queue, 6 queued
 -- ARGV  1 pending requests told at most
--- Returns {} when it is not loaded or its notes are gone, else: epoch, the time in milliseconds, the
--- id of this run of the server, the id of the run it was loaded in, the state as fields and values,
--- how many are pending, these as ids and entries (none when there are more than asked for), and how
--- many are in the queue.
+-- Returns {} when it is not loaded or its notes are gone, else: epoch, the time in milliseconds,
+-- the id of this run of the server, the id of the run it was loaded in, the state as fields and
+-- values, how many are pending, these as ids and entries (none when there are more than asked for),
+-- and how many are in the queue.
 local epoch, server = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'server'))
 if not epoch or redis.call('SISMEMBER', KEYS[3], '') == 0 then
     return {}

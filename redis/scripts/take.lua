@@ -5,16 +5,17 @@
 --
 -- KEYS  1 state, 2 pending, 3 noted, 4 customers, 5 queue, 6 queued
 -- ARGV  1 epoch, then of each request its reservation id, note, customer ('' is none), what to do
---       (take: the whole of this; queue: the same, and what is taken is put into the queue; ask: let
---       PostgreSQL decide; note: it was decided in another bucket), number of lines, of each line
---       location and quantity, and the text to be queued where it is to be queued
+--       (take: the whole of this; queue: the same, and what is taken is put into the queue; ask:
+--       let PostgreSQL decide; note: it was decided in another bucket), number of lines, of each
+--       line location and quantity, and the text to be queued where it is to be queued
 -- Returns {} when the SKU is not loaded under this epoch, or its notes are gone: then nothing is
 -- noted. Else of each request a list: its verdict, then of each line what was available and what
 -- was held; of a request that is repeated while it is in the queue the verdict and the text.
 --
--- Where there is a queue, what was taken here is promised, and PostgreSQL does not know of it yet. So
--- nobody goes on to it for units that are not there for him here: what may come back from requests
--- under way is not counted on, and whoever repeats a request may only have what that has made.
+-- Where there is a queue, what was taken here is promised, and PostgreSQL does not know of it yet.
+-- So nobody goes on to it for units that are not there for him here: what may come back from
+-- requests under way is not counted on, and whoever repeats a request may only have what that has
+-- made.
 local TAKEN, ASK, SHORT, LIMIT, CLOSED, QUEUED, REPEATED, REPLAY = 1, 2, 3, 4, 5, 6, 7, 8
 local QUEUE_MAX = 10000 -- then PostgreSQL is waited for
 
@@ -135,7 +136,7 @@ end
 
 local at = 2
 while at <= #ARGV do
-    local id, note, name, wish, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+    local id, note, name, wish, count = unpack(ARGV, at, at + 4)
     at = at + 5
     local lines, total, text = {}, 0, ''
     for i = 1, tonumber(count) do

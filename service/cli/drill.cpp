@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <thread>
 
 namespace holdfast::cli {
 
@@ -29,6 +30,8 @@ constexpr std::size_t failures_kept_max = 3;
 constexpr std::size_t failure_size_max = 500;
 constexpr std::size_t violations_shown_max = 10;
 constexpr seconds audit_deadline{300};
+constexpr seconds queue_wait_max{60};
+constexpr auto queue_look = std::chrono::milliseconds(20);
 
 struct audit_answer {
     json document;
@@ -209,8 +212,9 @@ next_step count_reservation(drill_report& report, settled_request const& one, bo
         report.stopped_by = explain({.status = one.status, .body = std::string{one.body}});
         return next_step::stop;
     }
-    if (one.status == 201) {
+    if (one.status == 201 || one.status == 202) {
         ++counts.succeeded;
+        counts.queued += one.status == 202 ? 1 : 0;
         if (keep_ids)
             report.held.emplace_back(one.location.substr(one.location.rfind('/') + 1));
         return next_step::go_on;
@@ -364,6 +368,7 @@ json to_json(drill_options const& options, drill_report const& report)
         {"rate", options.rate ? json(*options.rate) : json(nullptr)},
         {"requests", counts.requests},
         {"succeeded", counts.succeeded},
+        {"queued", counts.queued},
         {"refused", counts.refused()},
         {"failed", counts.failed},
         {"retried", counts.retried},
@@ -421,6 +426,8 @@ void print_text(drill_options const& options, drill_report const& report, std::o
         out << fmt::format("  {:<15} {}\n", name, value);
     };
     row("succeeded", counts.succeeded);
+    if (counts.queued > 0)
+        row("queued first", counts.queued);
     row("refused", counts.refused());
     row("failed", counts.failed);
     row("retried", counts.retried);
@@ -448,6 +455,21 @@ void print_text(drill_options const& options, drill_report const& report, std::o
                            : fmt::format("\nNOT PASSED: {}\n", fmt::join(faults, ", ")));
 }
 
+// What was accepted is committed a moment later. What never is shows as gone.
+void wait_for_queue(drill_options const& options, client& service)
+{
+    auto const deadline = clock::now() + queue_wait_max;
+    request const look{.target = "/v1/fast-path/" + percent_encoded(options.sku)};
+    while (clock::now() < deadline) {
+        auto const given = service.send_patiently(look);
+        auto const queue =
+            given.status == 200 ? parsed(given, "the fast path").at("queue") : json();
+        if (queue.is_null() || queue.at("length") == 0)
+            return;
+        std::this_thread::sleep_for(queue_look);
+    }
+}
+
 // The service may have been restarted in the middle of the rush, so everything here waits for it.
 void look_afterwards(drill_options const& options, client& service, drill_report& report,
                      std::ostream& progress)
@@ -455,6 +477,8 @@ void look_afterwards(drill_options const& options, client& service, drill_report
     auto const level = [&] {
         return read_item(service.send_patiently(stock_request(options)), options).level;
     };
+    if (report.counts.queued > 0)
+        wait_for_queue(options, service);
     report.after = level();
     report.findings = judge(report.counts, options.quantity, report.before.level, report.after);
     if (options.release) {

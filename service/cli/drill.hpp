@@ -42,6 +42,7 @@ int drill(drill_options const& options, std::ostream& out, std::ostream& progres
 struct drill_counts {
     std::uint64_t requests = 0;
     std::uint64_t succeeded = 0;
+    std::uint64_t queued = 0;         // Of these, answered before they were committed.
     std::uint64_t sold_out = 0;       // Refused with insufficient-stock.
     std::uint64_t customer_limit = 0; // Refused with customer-limit.
     std::uint64_t failed = 0;

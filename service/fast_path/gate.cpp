@@ -224,8 +224,8 @@ void gate::run_together(redis::client& client, std::span<waiting* const> raw)
 
 void gate::count(std::vector<admission*> const& asked)
 {
-    static constexpr std::array<std::string_view, 6> words{"taken", "asked",  "refused",
-                                                           "lost",  "queued", "waiting"};
+    static constexpr std::array<std::string_view, 5> words{"taken", "asked", "refused", "lost",
+                                                           "queued"};
     std::array<std::size_t, words.size()> counts{};
     for (auto const* each : asked)
         ++counts.at(

@@ -55,12 +55,11 @@ standing standing_of(store::row const& row, std::optional<std::vector<sight>> co
                   .buckets = of.buckets,
                   .epoch = of.epoch,
                   .is_stopped = row.is_stopped,
-                  .is_async = of.is_async};
+                  .is_async = row.is_async};
     if (row.epoch == 0 || !sights)
         return made;
     made.is_live = std::ranges::all_of(*sights, [](sight const& s) { return s.now < s.until; });
     for (auto const& bucket : *sights) {
-        made.queue_length += bucket.queue_length;
         for (auto const& [location, level] : bucket.levels) {
             made.available += level.available;
             made.held += level.held;
@@ -69,10 +68,13 @@ standing standing_of(store::row const& row, std::optional<std::vector<sight>> co
     return made;
 }
 
-// How the nodes that have the queues of an item write them to disk: the weakest of them.
-std::vector<redis::request> questions_of_durability(store::row const& row, std::string_view prefix)
+// How long the queues of an item are, which may be of an epoch before, and how the nodes that have
+// them write to disk.
+std::vector<redis::request> questions_of_queues(store::row const& row, std::string_view prefix)
 {
     std::vector<redis::request> requests;
+    for (int i = 0; i < row.buckets; ++i)
+        requests.push_back(queue_length(bucket_of(prefix, row.sku, i)));
     for (int i = 0; i < row.buckets; ++i)
         requests.push_back({bucket_of(prefix, row.sku, i).state, {"CONFIG", "GET", "append*"}});
     return requests;
@@ -87,6 +89,14 @@ std::string durability_of(redis::reply const& settings)
     for (std::size_t i = 0; i + 1 < list.size(); i += 2)
         values[list[i].text()] = list[i + 1].text();
     return values["appendonly"] == "yes" ? values["appendfsync"] : "off";
+}
+
+std::int64_t sum_of(std::span<redis::reply const> lengths)
+{
+    std::int64_t sum = 0;
+    for (auto const& each : lengths)
+        sum += each.why() == nullptr ? each.number() : 0;
+    return sum;
 }
 
 std::string weakest(std::span<redis::reply const> replies)
@@ -160,7 +170,7 @@ boost::asio::awaitable<std::vector<standing>> inspector::show(std::optional<sku>
         auto asked = looks_of(rows, gate_->prefix());
         for (auto const& row : rows)
             if (row.is_async)
-                std::ranges::move(questions_of_durability(row, gate_->prefix()),
+                std::ranges::move(questions_of_queues(row, gate_->prefix()),
                                   std::back_inserter(asked));
         replies = co_await gate_->run(asked);
     }
@@ -174,8 +184,10 @@ boost::asio::awaitable<std::vector<standing>> inspector::show(std::optional<sku>
         if (!rows[i].is_async)
             continue;
         auto const count = static_cast<std::size_t>(rows[i].buckets);
-        all[i].appendfsync = weakest(std::span(replies).subspan(at, count));
-        at += count;
+        auto const answers = std::span<redis::reply const>(replies).subspan(at, 2 * count);
+        all[i].queue_length = sum_of(answers.first(count));
+        all[i].appendfsync = weakest(answers.subspan(count));
+        at += 2 * count;
     }
     co_return all;
 }

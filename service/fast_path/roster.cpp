@@ -9,7 +9,8 @@ namespace holdfast::fast_path {
 
 item item_of(db::fast_path::row const& row)
 {
-    return {sku(row.sku), static_cast<int>(row.buckets), row.epoch, row.is_async};
+    return {sku(row.sku), static_cast<int>(row.buckets), row.epoch,
+            row.is_async && !row.needs_token};
 }
 
 void roster::refresh(db::link& link)

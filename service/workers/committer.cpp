@@ -23,14 +23,14 @@ constexpr auto between_claims = std::chrono::seconds(1);
 
 std::string const group = "holdfast"; // as in settle.lua
 
-// Whether it was the database that could not do it, and not the request.
-bool is_outage(std::exception const& fault)
+// Whether the same may succeed later: then nothing is the matter with the request.
+bool is_passing(std::exception const& fault)
 {
     if (dynamic_cast<db::outcome_unknown const*>(&fault) != nullptr)
         return true;
     auto const* error = dynamic_cast<db::error const*>(&fault);
-    return error != nullptr &&
-           (error->kind() == db::fault::unavailable || error->kind() == db::fault::connection_lost);
+    return error != nullptr && error->kind() != db::fault::constraint &&
+           error->kind() != db::fault::other;
 }
 
 redis::request read_new(bucket const& from, std::string const& name)
@@ -180,7 +180,7 @@ std::vector<committer::end> committer::carry_out(db::link& link, std::span<entry
         if (!commands.empty())
             answers = reservations_.reserve(link, commands, company::many);
     } catch (std::exception const& fault) {
-        if (is_outage(fault))
+        if (is_passing(fault))
             throw;
         // One of them may be the culprit: each alone will show.
     }
@@ -205,7 +205,7 @@ committer::end committer::carry_out_alone(db::link& link, entry& which)
             return std::nullopt;
         command.notes = {{missing.sku, missing.epoch}};
     } catch (std::exception const& fault) {
-        if (is_outage(fault))
+        if (is_passing(fault))
             throw;
         if (which.attempts < options_.attempts_max)
             return std::nullopt;
@@ -260,22 +260,30 @@ void committer::finish(std::span<entry const> batch, std::vector<end> const& end
 {
     using place = std::pair<std::string, std::int64_t>; // a bucket, and an epoch
     std::map<place, std::pair<bucket, std::vector<settlement>>> by_place;
-    std::vector<redis::request> requests;
+    std::map<std::string, std::pair<bucket, std::vector<std::string>>> ended; // by queue
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (!ends[i])
             continue;
         auto const& each = batch[i];
-        if (*ends[i] != fate::kept) { // also what nobody queued through the scripts
-            requests.push_back({each.from.state, {"XACK", each.from.queue, group, each.place}});
-            requests.push_back({each.from.state, {"XDEL", each.from.queue, each.place}});
-        }
         auto const epoch = each.request ? each.request->command.notes.front().epoch : 0;
         auto& [where, told] = by_place[{each.from.queue, epoch}];
         where = each.from;
         told.push_back({.id = each.id, .fate = *ends[i]});
+        auto& [from, places] = ended[each.from.queue];
+        from = each.from;
+        places.push_back(each.place);
     }
+    std::vector<redis::request> requests;
     for (auto const& [key, value] : by_place)
         requests.push_back(settle(value.first, key.second, value.second));
+    // The scripts know the places as well, unless that was lost, or came from elsewhere.
+    for (auto const& [queue, value] : ended) {
+        redis::command acknowledge{"XACK", queue, group}, remove{"XDEL", queue};
+        acknowledge.insert(acknowledge.end(), value.second.begin(), value.second.end());
+        remove.insert(remove.end(), value.second.begin(), value.second.end());
+        requests.push_back({value.first.state, std::move(acknowledge)});
+        requests.push_back({value.first.state, std::move(remove)});
+    }
     for (auto const& reply : run(redis_, requests))
         if (auto const* why = reply.why())
             throw redis::error(why->text); // it will be found done

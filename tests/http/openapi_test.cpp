@@ -61,6 +61,8 @@ public:
         for (auto const& part : schema.value("allOf", json::array()))
             if (auto fault = misfit(part, value, where); !fault.empty())
                 return fault;
+        if (auto const choices = schema.find("oneOf"); choices != schema.end())
+            return misfit_of_choices(*choices, value, where);
         if (!has_type(schema, value))
             return where + " is " + value.dump() + ", not " + schema.at("type").dump();
         if (auto const words = schema.find("enum");
@@ -89,6 +91,17 @@ private:
         if (type == schema.end())
             return true;
         return type->is_array() ? std::any_of(type->begin(), type->end(), is) : is(*type);
+    }
+
+    // One of them has to fit. Told is why the last does not.
+    std::string misfit_of_choices(json const& choices, json const& value,
+                                  std::string const& where) const
+    {
+        std::string fault;
+        for (auto const& choice : choices)
+            if (fault = misfit(choice, value, where); fault.empty())
+                break;
+        return fault;
     }
 
     // Members that are promised have to be there; members that are there have to be described.

@@ -214,18 +214,22 @@ TEST_CASE("what is accepted can be confirmed, released and extended before it is
     auto& front = shop_floor.front;
     auto const sku = front.item(9);
     make_async(front, sku);
-    for (int round = 0; round < 10; ++round) {
+    // What comes back is for sale after the next comparison.
+    auto const reserve_soon = [&](std::int64_t quantity) {
         http_response made;
-        // What comes back is for sale after the next comparison.
         REQUIRE(eventually(soon, [&] {
-            made = front.reserve(sku, 3);
+            made = front.reserve(sku, quantity);
             return made.status == 202 || made.status == 201;
         }));
+        return made;
+    };
+    for (int round = 0; round < 10; ++round) {
+        auto const made = reserve_soon(3);
         CHECK(outcome(front.extend(id_of(made), 600)) == "200");
         CHECK(outcome(front.release(id_of(made))) == "200");
         CHECK(state_of(front, id_of(made)) == "released");
     }
-    auto const bought = front.reserve(sku, 4);
+    auto const bought = reserve_soon(4);
     CHECK(outcome(front.confirm(id_of(bought))) == "200");
     CHECK(front.level_of(sku) == level{5, 0, 5});
     CHECK(eventually(soon, [&] { return shop_floor.has(sku, 5); }));

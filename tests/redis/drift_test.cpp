@@ -163,7 +163,7 @@ TEST_CASE("nothing that happens in a busy sale is called drift")
     fast_stage floor;
     for (int const buckets : {1, 3}) {
         CAPTURE(buckets);
-        auto const sku = floor.item(300, json::object(), buckets);
+        auto const sku = floor.item(1000, json::object(), buckets);
         auto tills = shops(floor.service, 10);
         std::vector<std::jthread> trading;
         for (std::size_t i = 0; i < tills.size(); ++i)

@@ -56,6 +56,17 @@ reply too_soon(rate_limiter::decision const& turn, request const& req)
     return answer;
 }
 
+reply reserved(result<fast_path::reserved> const& answer, reserve_command const& command,
+               request const& req, app& service)
+{
+    if (!answer)
+        return problem(answer.error(), req);
+    if (auto const* queued = std::get_if<outcome<fast_path::queued_request>>(&*answer))
+        return created(*queued, 202);
+    service.door.let_out(command);
+    return created(std::get<outcome<reservation>>(*answer), 201);
+}
+
 // What is in no queue: it may have left one a moment ago, in either direction.
 reply after_the_queue(db::link& db, uuid const& id, request const& req, app& service)
 {
@@ -92,12 +103,7 @@ pending_reply create_reservation(request const& req, app& service)
 
     auto const answer = co_await service.desk.run(*command);
 
-    if (!answer)
-        co_return problem(answer.error(), req);
-    if (auto const* queued = std::get_if<outcome<fast_path::queued_request>>(&*answer))
-        co_return created(*queued, 202);
-    service.door.let_out(*command);
-    co_return created(std::get<outcome<reservation>>(*answer), 201);
+    co_return reserved(answer, *command, req, service);
 }
 
 // GET /v1/reservations

@@ -20,6 +20,19 @@ reply done(outcome<T> const& answer, int status)
     return done;
 }
 
+// What Redis says of it, where it stands before the item.
+boost::asio::awaitable<std::optional<fast_path::standing>> before_item(sku const& name,
+                                                                       app& service)
+{
+    if (!service.roster.now()->contains(name.str()))
+        co_return std::nullopt;
+    std::optional const only(name);
+    auto const standing = co_await service.inspector.show(only);
+    if (standing.empty())
+        co_return std::nullopt;
+    co_return standing.front();
+}
+
 } // namespace
 
 // GET /v1/stock
@@ -67,13 +80,7 @@ pending_reply show_item(request const& req, app& service)
     if (!answer)
         co_return problem(answer.error(), req);
 
-    std::optional<fast_path::standing> before;
-    if (service.roster.now()->contains(name->str())) {
-        std::optional const only(*name);
-        auto const standing = co_await service.inspector.show(only);
-        if (!standing.empty())
-            before = standing.front();
-    }
+    auto const before = co_await before_item(*name, service);
     co_return reply{.body = to_json(*answer, before)};
 }
 
