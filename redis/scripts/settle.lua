@@ -9,7 +9,7 @@
 --         limit                     the same, and that many were too many for the customer
 --         sold N (location, quantity)…    units went in PostgreSQL
 --         freed CUSTOMER N (location, quantity)…  units came back there
--- The first three also take it out of the queue, whatever the epoch is.
+-- After the first three nothing is queued under the id any more, whatever the epoch is.
 -- Returns the number of requests that were pending, or -1 when the SKU is not loaded under this
 -- epoch.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'limit', 'reliefs')
@@ -46,15 +46,13 @@ local function pairs_at(at)
     return list, at + 1 + 2 * count
 end
 
+-- The stream itself is for its readers to clear.
 local function leave_queue(id)
     local place = redis.call('HGET', KEYS[6], id)
     if not place then
         return
     end
-    local entry, note = string.match(place, '^(%S+) (.*)$')
-    redis.call('XACK', KEYS[5], 'holdfast', entry)
-    redis.call('XDEL', KEYS[5], entry)
-    redis.call('HDEL', KEYS[6], id, note)
+    redis.call('HDEL', KEYS[6], id, string.match(place, '^%S+ (.*)$'))
 end
 
 -- Takes a request out of those pending.

@@ -21,7 +21,7 @@ using namespace fast_path;
 constexpr std::size_t batch_max = 256;
 constexpr auto between_claims = std::chrono::seconds(1);
 
-std::string const group = "holdfast"; // as in settle.lua
+std::string const group = "holdfast";
 
 // Whether the same may succeed later: then nothing is the matter with the request.
 bool is_passing(std::exception const& fault)
@@ -276,7 +276,6 @@ void committer::finish(std::span<entry const> batch, std::vector<end> const& end
     std::vector<redis::request> requests;
     for (auto const& [key, value] : by_place)
         requests.push_back(settle(value.first, key.second, value.second));
-    // The scripts know the places as well, unless that was lost, or came from elsewhere.
     for (auto const& [queue, value] : ended) {
         redis::command acknowledge{"XACK", queue, group}, remove{"XDEL", queue};
         acknowledge.insert(acknowledge.end(), value.second.begin(), value.second.end());
