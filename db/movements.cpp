@@ -26,6 +26,20 @@ struct entry_row {
     timestamp at;
 };
 
+struct sum_row {
+    std::string location;
+    std::string kind;
+    std::optional<std::string> reason;
+    std::int64_t movements = 0;
+    std::int64_t on_hand_delta = 0;
+};
+
+struct earlier_row {
+    std::string location;
+    std::int64_t version = 0;
+    std::int64_t on_hand = 0;
+};
+
 entry to_entry(sku const& of, entry_row r)
 {
     return {.id = r.id,
@@ -102,6 +116,19 @@ std::optional<entry> by_id(transaction& tx, sku const& of, std::int64_t id)
     if (!row)
         return std::nullopt;
     return to_entry(of, std::move(*row));
+}
+
+sums sums_of(transaction& tx, sku const& of, std::vector<std::string> const& locations,
+             std::size_t per_level_max)
+{
+    sums found;
+    for (auto& r : tx.many<sum_row>(sql::movements::sums, of, locations, per_level_max))
+        found.all.push_back({location(std::move(r.location)), movement_kind_of(r.kind),
+                             std::move(r.reason), r.movements, r.on_hand_delta});
+    for (auto& r :
+         tx.many<earlier_row>(sql::movements::brought_forward, of, locations, per_level_max))
+        found.brought_forward.push_back({location(std::move(r.location)), r.version, r.on_hand});
+    return found;
 }
 
 } // namespace holdfast::db::movements

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace holdfast::db::movements {
@@ -32,5 +33,30 @@ void append(transaction&, std::span<movement const>);
                                         std::optional<std::int64_t> before, std::size_t limit);
 
 [[nodiscard]] std::optional<entry> by_id(transaction&, sku const&, std::int64_t id);
+
+// Movements of one level that have kind and reason in common, and what they did to on_hand.
+struct sum {
+    holdfast::location location;
+    movement_kind kind = movement_kind::adjusted;
+    std::optional<std::string> reason;
+    std::int64_t movements = 0;
+    units on_hand_delta = 0;
+};
+
+// The level as an early movement left it.
+struct earlier_level {
+    holdfast::location location;
+    std::int64_t version = 0;
+    units on_hand = 0;
+};
+
+struct sums {
+    std::vector<sum> all;                       // by location
+    std::vector<earlier_level> brought_forward; // of levels that have moved more often than that
+};
+
+// The last `per_level_max` movements of each of these levels, added up.
+[[nodiscard]] sums sums_of(transaction&, sku const&, std::vector<std::string> const& locations,
+                           std::size_t per_level_max);
 
 } // namespace holdfast::db::movements

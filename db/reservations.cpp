@@ -430,6 +430,16 @@ std::vector<hold_on_level> holds_on(transaction& tx, level_key const& at, std::s
     return tx.many<hold_on_level>(sql::reservations::holds_on, at.sku, at.location, limit);
 }
 
+std::vector<hold_on_level> next_to_end(transaction& tx, level_key const& at, std::size_t limit)
+{
+    return tx.many<hold_on_level>(sql::reservations::next_to_end, at.sku, at.location, limit);
+}
+
+open_on_level sum_open(transaction& tx, level_key const& at, std::size_t count_max)
+{
+    return tx.one<open_on_level>(sql::reservations::sum_open, at.sku, at.location, count_max);
+}
+
 page list(transaction& tx, filter const& f)
 {
     auto const by = way_of(f);

@@ -166,6 +166,18 @@ struct hold_on_level {
 [[nodiscard]] std::vector<hold_on_level> holds_on(transaction&, level_key const&,
                                                   std::size_t limit);
 
+// The same, those that end first before the others.
+[[nodiscard]] std::vector<hold_on_level> next_to_end(transaction&, level_key const&,
+                                                     std::size_t limit);
+
+struct open_on_level {
+    std::int64_t holds = 0;
+    units quantity = 0;
+};
+
+// All that are open on a level, counted no further than `count_max`.
+[[nodiscard]] open_on_level sum_open(transaction&, level_key const&, std::size_t count_max);
+
 struct filter {
     std::optional<reservation_state> state;
     std::optional<std::string> sku;

@@ -243,6 +243,27 @@ SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
  ORDER BY r.id
  LIMIT :row_count::bigint;
 
+-- The open holds on a level, those that end first before the others.
+-- name: next_to_end(sku, location, row_count) :many
+SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
+  FROM (SELECT reservation_id, quantity, held_until
+          FROM reservation_line
+         WHERE sku = :sku AND location = :location AND held_until > now()
+         ORDER BY held_until
+         LIMIT :row_count::bigint) AS l
+  JOIN reservation r ON r.id = l.reservation_id
+ ORDER BY l.held_until, r.id;
+
+-- How many holds are open on a level, and their units; counted no further than count_max. The order
+-- has it go by the index of open lines, and past none that is settled.
+-- name: sum_open(sku, location, count_max) :one
+SELECT count(*), COALESCE(sum(open.quantity), 0)::bigint
+  FROM (SELECT quantity
+          FROM reservation_line
+         WHERE sku = :sku AND location = :location AND held_until > now()
+         ORDER BY held_until
+         LIMIT :count_max::bigint) AS open;
+
 -- A list goes from the newest reservation to the oldest along one index: that of the reference, the
 -- customer or the SKU given as by_…, or of all. It looks at 5000 for one page, so a page may be
 -- short, or empty, and not the last: end_of_walk tells where the next one begins.

@@ -26,6 +26,7 @@ constexpr std::array table{
     route{"GET", "/v1/stock", list_items, role::viewer},
     route{"PUT", "/v1/stock/{sku}", put_item, role::admin},
     route{"GET", "/v1/stock/{sku}", show_item, role::viewer},
+    route{"GET", "/v1/stock/{sku}/why", explain_item, role::viewer},
     route{"POST", "/v1/stock/{sku}/adjustments", adjust_stock, role::admin},
     route{"GET", "/v1/stock/{sku}/movements", list_movements, role::viewer},
     route{"POST", "/v1/imports", import_stock, role::admin, import_bytes_max, "text/csv"},

@@ -7,6 +7,7 @@
 #include "service/audit.hpp"
 #include "service/catalogue.hpp"
 #include "service/event_feed.hpp"
+#include "service/explanation.hpp"
 #include "service/fast_path/door.hpp"
 #include "service/fast_path/inspection.hpp"
 #include "service/fast_path/unfulfilled.hpp"
@@ -49,6 +50,13 @@ inline constexpr units admission_ttl_seconds_max = 86'400;
 [[nodiscard]] result<put_item_command> parse_put_item(request const&);
 [[nodiscard]] result<sku> parse_sku(request const&);
 [[nodiscard]] result<item_filter> parse_item_filter(request const&);
+
+// What is to be explained: all levels of an item, or one.
+struct explanation_query {
+    holdfast::sku sku;
+    std::optional<holdfast::location> only;
+};
+[[nodiscard]] result<explanation_query> parse_explanation_query(request const&);
 [[nodiscard]] result<movement_filter> parse_movement_filter(request const&);
 
 // Refusals: idempotency_key_missing.
@@ -125,6 +133,7 @@ struct fast_path_request {
 [[nodiscard]] std::string to_json(fast_path::queued_request const&);
 [[nodiscard]] std::string to_json(fast_path::unfulfilled const&);
 [[nodiscard]] std::string to_json(adjustment const&);
+[[nodiscard]] std::string to_json(explanation const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);
 [[nodiscard]] std::string to_json(event const&);

@@ -376,6 +376,18 @@ result<item_filter> parse_item_filter(request const& req)
     return filter;
 }
 
+result<explanation_query> parse_explanation_query(request const& req)
+{
+    invalid_members faults;
+    auto name = sku_in_path(req, faults);
+    query_reader query(req.query, faults);
+    auto where = query.text("location", &location::fault_of);
+    query.finish();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    return explanation_query{std::move(name.value()),
+                             where ? std::optional(location(std::move(*where))) : std::nullopt};
+}
+
 result<movement_filter> parse_movement_filter(request const& req)
 {
     invalid_members faults;

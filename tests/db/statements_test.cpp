@@ -9,6 +9,7 @@
 #include "db/unfulfilled.hpp"
 #include "service/api_keys.hpp"
 #include "service/config.hpp"
+#include "service/explanation.hpp"
 #include "service/fast_path/admission.hpp"
 #include "service/fast_path/bucket.hpp"
 #include "service/fast_path/roster.hpp"
@@ -199,6 +200,7 @@ void look_around(workbench& bench)
     CHECK(word_of(shelves.show(bench.link, at.sku)) == "ok");
     CHECK_FALSE(shelves.list(bench.link, {.q = {}, .only_low = false, .after = {}}).empty());
     CHECK(word_of(shelves.movements(bench.link, {.sku = at.sku, .before = {}})) == "ok");
+    CHECK(word_of(explain(bench.link, at.sku, {})) == "ok");
     reservation_filter const everything{
         .state = {}, .sku = {}, .customer = {}, .reference = {}, .before = {}};
     std::vector<reservation_filter> filters(6, everything);

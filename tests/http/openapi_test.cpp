@@ -244,6 +244,9 @@ void call_stock(checked_calls& call, std::string const& sku)
     call("/v1/stock/{sku}", {.target = item});
     call("/v1/stock/{sku}", {.target = "/v1/stock/NEVER"});
     call("/v1/stock/{sku}", {.target = "/v1/stock/%00"});
+    call("/v1/stock/{sku}/why", {.target = item + "/why"});
+    call("/v1/stock/{sku}/why", {.target = "/v1/stock/NEVER/why"});
+    call("/v1/stock/{sku}/why", {.target = item + "/why?location=A"});
     call("/v1/stock", {.target = "/v1/stock?limit=1"});
     call("/v1/stock", {.target = "/v1/stock?low=maybe"});
     call("/v1/stock/{sku}/movements", {.target = item + "/movements?limit=200"});

@@ -77,6 +77,21 @@ pending_reply show_item(request const& req, app& service)
     co_return reply{.body = to_json(*answer, before)};
 }
 
+// GET /v1/stock/{sku}/why
+pending_reply explain_item(request const& req, app& service)
+{
+    auto const query = parse_explanation_query(req);
+    if (!query)
+        co_return problem(query.error(), req);
+
+    auto const look = [&](db::link& db) { return explain(db, query->sku, query->only); };
+    auto const answer = co_await service.workers.run(look);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return reply{.body = to_json(*answer)};
+}
+
 // POST /v1/stock/{sku}/adjustments
 pending_reply adjust_stock(request const& req, app& service)
 {
