@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db/movements.hpp"
 
+#include "db/levels.hpp"
 #include "sql/movements.hpp"
 
 #include <limits>
+#include <stdexcept>
 
 namespace holdfast::db::movements {
 
@@ -95,6 +97,21 @@ entry of_version(transaction& tx, level_key const& at, std::int64_t version)
 {
     return to_entry(at.sku,
                     tx.one<entry_row>(sql::movements::of_version, at.sku, at.location, version));
+}
+
+std::vector<entry> of_versions(transaction& tx, std::span<level_key const> keys,
+                               std::vector<std::int64_t> const& versions)
+{
+    levels::key_columns const columns(keys);
+    auto rows =
+        tx.many<entry_row>(sql::movements::of_versions, columns.skus, columns.locations, versions);
+    if (rows.size() != keys.size())
+        throw std::logic_error("a line of the ledger vanished");
+    std::vector<entry> entries;
+    entries.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        entries.push_back(to_entry(keys[i].sku, std::move(rows[i])));
+    return entries;
 }
 
 std::vector<entry> newest(transaction& tx, sku const& of, std::optional<std::int64_t> before,

@@ -28,6 +28,10 @@ void append(transaction&, std::span<movement const>);
 // The movement that gave the level this version. Precondition: there is one.
 [[nodiscard]] entry of_version(transaction&, level_key const&, std::int64_t version);
 
+// The same for many levels, in their order.
+[[nodiscard]] std::vector<entry> of_versions(transaction&, std::span<level_key const>,
+                                             std::vector<std::int64_t> const& versions);
+
 // Newest first, those with an id below `before`.
 [[nodiscard]] std::vector<entry> newest(transaction&, sku const&,
                                         std::optional<std::int64_t> before, std::size_t limit);

@@ -33,6 +33,15 @@ SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, rese
   FROM movement
  WHERE sku = :sku AND location = :location AND version = :version::bigint;
 
+-- In the order asked.
+-- name: of_versions(skus, locations, versions) :many
+SELECT m.id, m.location, m.version, m.kind, m.on_hand_delta, m.reserved_delta, m.on_hand,
+       m.reserved, m.reservation_id, m.actor, m.reason, m.note, m.reference, m.at
+  FROM unnest(:skus::text[], :locations::text[], :versions::bigint[]) WITH ORDINALITY
+       AS w(sku, location, version, place)
+  JOIN movement m ON m.sku = w.sku AND m.location = w.location AND m.version = w.version
+ ORDER BY w.place;
+
 -- name: newest(sku, before, row_count) :many
 SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
        reservation_id, actor, reason, note, reference, at

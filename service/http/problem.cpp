@@ -113,6 +113,8 @@ void write_errors(json_writer& body, std::vector<invalid_member> const& errors)
         if (!error.column.empty())
             body.member("column", error.column);
         body.member("detail", error.detail);
+        if (error.code)
+            body.member("code", slug(*error.code));
         body.end_object();
     }
     body.end_array();

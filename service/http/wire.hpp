@@ -27,6 +27,7 @@
 namespace holdfast::http {
 
 inline constexpr std::size_t lines_max = 100;
+inline constexpr std::size_t adjustment_rows_max = 1000;
 inline constexpr std::size_t metadata_bytes_max = 4096;
 inline constexpr units ttl_seconds_max = 604'800;
 inline constexpr units admission_pool_max = 1'000'000;
@@ -61,6 +62,7 @@ struct explanation_query {
 
 // Refusals: idempotency_key_missing.
 [[nodiscard]] result<adjust_command> parse_adjust(request const&);
+[[nodiscard]] result<bulk_adjust_command> parse_bulk_adjust(request const&);
 
 // The command looks into the request's body. Refusals: idempotency_key_missing.
 [[nodiscard]] result<import_command> parse_import(request const&);
@@ -133,6 +135,7 @@ struct fast_path_request {
 [[nodiscard]] std::string to_json(fast_path::queued_request const&);
 [[nodiscard]] std::string to_json(fast_path::unfulfilled const&);
 [[nodiscard]] std::string to_json(adjustment const&);
+[[nodiscard]] std::string to_json(bulk_adjustment const&);
 [[nodiscard]] std::string to_json(explanation const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);

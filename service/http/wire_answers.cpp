@@ -140,6 +140,21 @@ void write(json_writer& out, ledger_entry const& entry)
     out.end_object();
 }
 
+void write_members(json_writer& out, adjustment const& a)
+{
+    out.key("movement");
+    write(out, a.entry);
+    out.key("level");
+    write(out, a.level);
+}
+
+void write(json_writer& out, adjustment const& a)
+{
+    out.begin_object();
+    write_members(out, a);
+    out.end_object();
+}
+
 void write(json_writer& out, concerned_hold const& hold)
 {
     out.begin_object();
@@ -245,12 +260,18 @@ std::string to_json(adjustment const& a)
 {
     json_writer out;
     out.begin_object();
-    out.key("movement");
-    write(out, a.entry);
-    out.key("level");
-    write(out, a.level);
+    write_members(out, a);
     if (a.level.level.short_by() > 0)
         write_array<concerned_hold>(out, "holds", a.holds, write_one);
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(bulk_adjustment const& all)
+{
+    json_writer out;
+    out.begin_object();
+    write_array<adjustment>(out, "rows", all, write_one);
     out.end_object();
     return out.take();
 }

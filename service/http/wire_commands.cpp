@@ -6,10 +6,12 @@
 #include "service/http/wire.hpp"
 #include "service/secrets.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace holdfast::http {
@@ -168,6 +170,44 @@ amount read_amount(object_reader& body)
     if (body.has("expect_on_hand") && !body.has("set_to"))
         body.fault("expect_on_hand", "only goes with set_to");
     return read;
+}
+
+// What is to be done to a level, without which.
+struct correction {
+    struct amount amount;
+    holdfast::location where;
+    std::optional<std::string> reason;
+    bool allow_short = false;
+    std::optional<std::string> note;
+    std::optional<std::string> reference;
+};
+
+correction read_correction(object_reader& body)
+{
+    auto const read = read_amount(body);
+    auto where = read_location(body);
+    body.require("reason");
+    return {.amount = read,
+            .where = std::move(where),
+            .reason = body.one_of("reason", adjustment_reasons),
+            .allow_short = body.boolean("allow_short").value_or(false),
+            .note = body.text_or_null("note", note_rule),
+            .reference = body.text_or_null("reference", short_text_rule)};
+}
+
+// Precondition: it has a reason.
+adjust_command to_command(request const& req, sku of, correction c)
+{
+    return {.key = {},
+            .actor = req.who.name,
+            .at = {std::move(of), std::move(c.where)},
+            .delta = c.amount.delta,
+            .set_to = c.amount.set_to,
+            .expect_on_hand = c.amount.expect_on_hand,
+            .allow_short = c.allow_short,
+            .reason = std::move(c.reason.value()),
+            .note = std::move(c.note),
+            .reference = std::move(c.reference)};
 }
 
 } // namespace
@@ -411,29 +451,42 @@ result<adjust_command> parse_adjust(request const& req)
     invalid_members faults;
     auto name = sku_in_path(req, faults);
     object_reader body(document, "", faults);
-    auto const amount = read_amount(body);
-    auto where = read_location(body);
-    body.require("reason");
-    auto reason = body.one_of("reason", adjustment_reasons);
-    auto const allow_short = body.boolean("allow_short").value_or(false);
-    auto note = body.text_or_null("note", note_rule);
-    auto reference = body.text_or_null("reference", short_text_rule);
+    auto read = read_correction(body);
     body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY(auto key,
                  key_of(req, {"POST /v1/stock/{sku}/adjustments", document.dump()}, faults));
-    return adjust_command{
-        .key = std::move(key),
-        .actor = req.who.name,
-        .at = {std::move(name.value()), std::move(where)},
-        .delta = amount.delta,
-        .set_to = amount.set_to,
-        .expect_on_hand = amount.expect_on_hand,
-        .allow_short = allow_short,
-        .reason = std::move(reason.value()),
-        .note = std::move(note),
-        .reference = std::move(reference),
-    };
+    auto command = to_command(req, std::move(name.value()), std::move(read));
+    command.key = std::move(key);
+    return command;
+}
+
+result<bulk_adjust_command> parse_bulk_adjust(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    body.require("rows");
+    bulk_adjust_command command;
+    std::map<level_key, std::size_t> seen;
+    std::size_t place = 0;
+    for (auto& row : body.objects("rows", adjustment_rows_max)) {
+        row.require("sku");
+        auto name = row.text("sku", &sku::fault_of);
+        auto read = read_correction(row);
+        row.finish();
+        if (name && read.reason) {
+            command.rows.push_back(to_command(req, sku(std::move(*name)), std::move(read)));
+            auto const [first, is_new] = seen.emplace(command.rows.back().at, place);
+            if (!is_new)
+                row.fault("", fmt::format("is about the same level as /rows/{}", first->second));
+        }
+        ++place;
+    }
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY(command.key, key_of(req, {"POST /v1/adjustments", document.dump()}, faults));
+    return command;
 }
 
 result<import_command> parse_import(request const& req)

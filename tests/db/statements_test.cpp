@@ -122,6 +122,9 @@ void trade(workbench& bench)
     loss.delta = -1;
     loss.allow_short = true;
     CHECK(bench.adjustments.adjust(bench.link, loss)->value.holds.size() == 1);
+    auto found = correction_of({at.sku, location("shelf")});
+    found.delta = 1;
+    CHECK(word_of(bench.adjustments.adjust_all(bench.link, {new_key(), {found}})) == "ok");
 
     CHECK(word_of(bench.reservations.confirm(
               bench.link, {.id = third->value.id, .actor = "x", .lines = {{{at, 5}}}})) == "ok");

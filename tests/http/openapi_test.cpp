@@ -241,6 +241,17 @@ void call_stock(checked_calls& call, std::string const& sku)
     adjust(item, R"({"delta":-1,"reason":"lost"})");
     adjust(item, R"({"delta":9000000000000000,"reason":"found"})");
     adjust("/v1/stock/NEVER", R"({"delta":1,"reason":"found"})");
+    std::string const many = "/v1/adjustments";
+    for (std::string const change :
+         {R"("delta":1)", R"("delta":-500)", R"("set_to":1,"expect_on_hand":500)"})
+        call(many, {.method = "POST",
+                    .target = many,
+                    .body = R"({"rows":[{"sku":")" + sku + R"(",)" + change +
+                            R"(,"location":"shelf","reason":"other"}]})"});
+    call(many, {.method = "POST", .target = many, .body = R"({"rows":[]})"});
+    call(many, {.method = "POST",
+                .target = many,
+                .body = R"({"rows":[{"sku":"NEVER","delta":1,"reason":"found"}]})"});
     call("/v1/stock/{sku}", {.target = item});
     call("/v1/stock/{sku}", {.target = "/v1/stock/NEVER"});
     call("/v1/stock/{sku}", {.target = "/v1/stock/%00"});

@@ -107,6 +107,21 @@ pending_reply adjust_stock(request const& req, app& service)
     co_return done(*answer, 201);
 }
 
+// POST /v1/adjustments
+pending_reply adjust_many(request const& req, app& service)
+{
+    auto const command = parse_bulk_adjust(req);
+    if (!command)
+        co_return problem(command.error(), req);
+
+    auto const adjust = [&](db::link& db) { return service.adjustments.adjust_all(db, *command); };
+    auto const answer = co_await service.workers.run(adjust);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return done(*answer, 201);
+}
+
 // GET /v1/stock/{sku}/movements
 pending_reply list_movements(request const& req, app& service)
 {
