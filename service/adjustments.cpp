@@ -244,6 +244,25 @@ result<outcome<bulk_adjustment>> try_adjust_all(db::transaction& tx, bulk_adjust
     return outcome<bulk_adjustment>{as_they_stand(tx, std::move(entries), keys), false};
 }
 
+// Both ends of a transfer, under one reference, so that one finds the other in the ledger.
+bulk_adjust_command both_ends_of(transfer_command const& cmd)
+{
+    auto const end = [&, reference = cmd.reference.value_or("transfer-" + uuid::make_v7().str())](
+                         location const& where, units delta) {
+        return adjust_command{.key = {},
+                              .actor = cmd.actor,
+                              .at = {cmd.sku, where},
+                              .delta = delta,
+                              .set_to = {},
+                              .expect_on_hand = {},
+                              .allow_short = cmd.allow_short,
+                              .reason = "transferred",
+                              .note = cmd.note,
+                              .reference = reference};
+    };
+    return {cmd.key, {end(cmd.from, -cmd.quantity), end(cmd.to, cmd.quantity)}};
+}
+
 // Does `work(transaction&, aftermath&)`, and again once due holds have given back what it is short
 // of.
 template <class Work>
@@ -288,6 +307,20 @@ result<outcome<bulk_adjustment>> adjustments::adjust_all(db::link& link,
     return reclaiming(link, metrics_, [&](db::transaction& tx, aftermath& after) {
         return try_adjust_all(tx, cmd, after);
     });
+}
+
+result<outcome<transfer>> adjustments::transfer(db::link& link, transfer_command const& cmd) const
+{
+    auto done = adjust_all(link, both_ends_of(cmd));
+    if (!done && !done.error().errors.empty()) { // it has no rows that a caller would know
+        auto& row = done.error().errors.front();
+        return refusal{.code = row.code.value(), .detail = std::move(row.detail)};
+    }
+    if (!done)
+        return std::move(done).error();
+    auto& ends = done->value;
+    return outcome<holdfast::transfer>{{std::move(ends.at(0)), std::move(ends.at(1))},
+                                       done->is_replay};
 }
 
 } // namespace holdfast

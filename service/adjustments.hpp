@@ -58,6 +58,24 @@ struct bulk_adjust_command {
 // By row. Holds of short levels are not listed.
 using bulk_adjustment = std::vector<adjustment>;
 
+// Units that go from one location to another.
+struct transfer_command {
+    request_key key;
+    std::string actor;
+    holdfast::sku sku;
+    location from;
+    location to; // another one
+    units quantity = 0;
+    bool allow_short = false;
+    std::optional<std::string> note;
+    std::optional<std::string> reference; // of both movements; one of its own when absent
+};
+
+struct transfer {
+    adjustment from;
+    adjustment to;
+};
+
 class adjustments {
 public:
     explicit adjustments(metrics& m) : metrics_(m) {}
@@ -70,6 +88,11 @@ public:
     // takes precedence.
     [[nodiscard]] result<outcome<bulk_adjustment>> adjust_all(db::link&,
                                                               bulk_adjust_command const&) const;
+
+    // Refusals: idempotency_key_*, unknown_sku, would_go_negative, would_be_short,
+    // quantity_overflow.
+    [[nodiscard]] result<outcome<holdfast::transfer>> transfer(db::link&,
+                                                               transfer_command const&) const;
 
 private:
     metrics& metrics_;

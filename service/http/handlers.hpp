@@ -28,6 +28,7 @@ pending_reply show_item(request const&, app&);
 pending_reply explain_item(request const&, app&);
 pending_reply adjust_stock(request const&, app&);
 pending_reply adjust_many(request const&, app&);
+pending_reply transfer_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
 pending_reply import_stock(request const&, app&);
 

@@ -30,6 +30,7 @@ constexpr std::array table{
     route{"POST", "/v1/stock/{sku}/adjustments", adjust_stock, role::admin},
     route{"GET", "/v1/stock/{sku}/movements", list_movements, role::viewer},
     route{"POST", "/v1/adjustments", adjust_many, role::admin},
+    route{"POST", "/v1/transfers", transfer_stock, role::admin},
     route{"POST", "/v1/imports", import_stock, role::admin, import_bytes_max, "text/csv"},
 
     route{"GET", "/v1/fast-path", list_fast_paths, role::viewer},

@@ -63,6 +63,7 @@ struct explanation_query {
 // Refusals: idempotency_key_missing.
 [[nodiscard]] result<adjust_command> parse_adjust(request const&);
 [[nodiscard]] result<bulk_adjust_command> parse_bulk_adjust(request const&);
+[[nodiscard]] result<transfer_command> parse_transfer(request const&);
 
 // The command looks into the request's body. Refusals: idempotency_key_missing.
 [[nodiscard]] result<import_command> parse_import(request const&);
@@ -136,6 +137,7 @@ struct fast_path_request {
 [[nodiscard]] std::string to_json(fast_path::unfulfilled const&);
 [[nodiscard]] std::string to_json(adjustment const&);
 [[nodiscard]] std::string to_json(bulk_adjustment const&);
+[[nodiscard]] std::string to_json(transfer const&);
 [[nodiscard]] std::string to_json(explanation const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);

@@ -276,6 +276,18 @@ std::string to_json(bulk_adjustment const& all)
     return out.take();
 }
 
+std::string to_json(transfer const& t)
+{
+    json_writer out;
+    out.begin_object();
+    out.key("from");
+    write(out, t.from);
+    out.key("to");
+    write(out, t.to);
+    out.end_object();
+    return out.take();
+}
+
 std::string to_json(explanation const& why)
 {
     json_writer out;

@@ -489,6 +489,38 @@ result<bulk_adjust_command> parse_bulk_adjust(request const& req)
     return command;
 }
 
+result<transfer_command> parse_transfer(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    for (auto const* member : {"sku", "from", "to", "quantity"})
+        body.require(member);
+    auto name = body.text("sku", &sku::fault_of);
+    auto from = body.text("from", &location::fault_of);
+    auto to = body.text("to", &location::fault_of);
+    if (from && from == to)
+        body.fault("to", "must be another location than from");
+    auto const quantity = body.integer("quantity", {1, quantity_max});
+    auto const allow_short = body.boolean("allow_short").value_or(false);
+    auto note = body.text_or_null("note", note_rule);
+    auto reference = body.text_or_null("reference", short_text_rule);
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY(auto key, key_of(req, {"POST /v1/transfers", document.dump()}, faults));
+    return transfer_command{
+        .key = std::move(key),
+        .actor = req.who.name,
+        .sku = sku(std::move(name.value())),
+        .from = location(std::move(from.value())),
+        .to = location(std::move(to.value())),
+        .quantity = quantity.value(),
+        .allow_short = allow_short,
+        .note = std::move(note),
+        .reference = std::move(reference),
+    };
+}
+
 result<import_command> parse_import(request const& req)
 {
     invalid_members faults;

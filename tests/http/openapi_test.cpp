@@ -252,6 +252,13 @@ void call_stock(checked_calls& call, std::string const& sku)
     call(many, {.method = "POST",
                 .target = many,
                 .body = R"({"rows":[{"sku":"NEVER","delta":1,"reason":"found"}]})"});
+    std::string const transfers = "/v1/transfers";
+    for (auto const& [name, quantity] : std::vector<std::pair<std::string, std::string>>{
+             {sku, "1"}, {sku, "500"}, {sku, "0"}, {"NEVER", "1"}})
+        call(transfers, {.method = "POST",
+                         .target = transfers,
+                         .body = R"({"sku":")" + name +
+                                 R"(","from":"shelf","to":"attic","quantity":)" + quantity + '}'});
     call("/v1/stock/{sku}", {.target = item});
     call("/v1/stock/{sku}", {.target = "/v1/stock/NEVER"});
     call("/v1/stock/{sku}", {.target = "/v1/stock/%00"});

@@ -122,6 +122,21 @@ pending_reply adjust_many(request const& req, app& service)
     co_return done(*answer, 201);
 }
 
+// POST /v1/transfers
+pending_reply transfer_stock(request const& req, app& service)
+{
+    auto const command = parse_transfer(req);
+    if (!command)
+        co_return problem(command.error(), req);
+
+    auto const transfer = [&](db::link& db) { return service.adjustments.transfer(db, *command); };
+    auto const answer = co_await service.workers.run(transfer);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return done(*answer, 201);
+}
+
 // GET /v1/stock/{sku}/movements
 pending_reply list_movements(request const& req, app& service)
 {
