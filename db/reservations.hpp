@@ -50,13 +50,15 @@ struct prospect {
 struct question {
     reservations::key const& key;
     std::int64_t lock_number = 0; // of the key
+    std::optional<std::string> const& customer;
     std::span<line_request const> lines;
 };
 
 struct view {
     bool has_key_lock = false;           // nobody else is working on this key
     bool is_key_of_another_kind = false; // the key belongs to an adjustment, return or import
-    timestamp now;                       // of the transaction
+    bool is_customer_blocked = false;
+    timestamp now; // of the transaction
     std::optional<reservations::earlier> earlier;
     std::vector<prospect> prospects; // one for each wanted level, in its order
 };

@@ -32,6 +32,11 @@ pending_reply transfer_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
 pending_reply import_stock(request const&, app&);
 
+// customers.cpp
+pending_reply list_blocked_customers(request const&, app&);
+pending_reply block_customer(request const&, app&);
+pending_reply unblock_customer(request const&, app&);
+
 // tokens.cpp
 pending_reply give_token(request const&, app&);
 

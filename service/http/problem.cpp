@@ -22,6 +22,7 @@ int status_of(errc code) noexcept
     case errc::idempotency_key_missing: return 400;
     case errc::unauthenticated: return 401;
     case errc::forbidden:
+    case errc::customer_blocked:
     case errc::token_required:
     case errc::token_invalid: return 403;
     case errc::not_found:

@@ -33,6 +33,10 @@ constexpr std::array table{
     route{"POST", "/v1/transfers", transfer_stock, role::admin},
     route{"POST", "/v1/imports", import_stock, role::admin, import_bytes_max, "text/csv"},
 
+    route{"GET", "/v1/blocked-customers", list_blocked_customers, role::viewer},
+    route{"PUT", "/v1/blocked-customers/{customer}", block_customer, role::admin},
+    route{"DELETE", "/v1/blocked-customers/{customer}", unblock_customer, role::admin},
+
     route{"GET", "/v1/fast-path", list_fast_paths, role::viewer},
     route{"PUT", "/v1/fast-path/{sku}", put_fast_path, role::admin},
     route{"GET", "/v1/fast-path/{sku}", show_fast_path, role::viewer},

@@ -5,6 +5,7 @@
 
 #include "service/adjustments.hpp"
 #include "service/audit.hpp"
+#include "service/blocked_customers.hpp"
 #include "service/catalogue.hpp"
 #include "service/event_feed.hpp"
 #include "service/explanation.hpp"
@@ -106,6 +107,10 @@ struct webhook_replay {
 [[nodiscard]] result<webhook_replay> parse_webhook_replay(request const&);
 [[nodiscard]] result<delivery_filter> parse_delivery_filter(request const&);
 
+[[nodiscard]] result<block_command> parse_block(request const&);
+[[nodiscard]] result<std::string> parse_customer(request const&);
+[[nodiscard]] result<blocked_filter> parse_blocked_filter(request const&);
+
 [[nodiscard]] result<token_bearer> parse_token_request(request const&);
 
 struct fast_path_request {
@@ -128,6 +133,7 @@ struct fast_path_request {
 
 // With what stands before it, if anything does.
 [[nodiscard]] std::string to_json(item const&, std::optional<fast_path::standing> const&);
+[[nodiscard]] std::string to_json(blocked_customer const&);
 [[nodiscard]] std::string to_json(token_bearer const&, fast_path::let_in const&);
 [[nodiscard]] std::string to_json(token_bearer const&, fast_path::told_to_wait const&);
 [[nodiscard]] std::string to_json(fast_path::standing const&);
@@ -157,6 +163,7 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(reservation_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<blocked_customer const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook_delivery const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<fast_path::past_finding const> found,

@@ -8,6 +8,7 @@
 #include "db/transact.hpp"
 #include "db/unfulfilled.hpp"
 #include "service/api_keys.hpp"
+#include "service/blocked_customers.hpp"
 #include "service/config.hpp"
 #include "service/explanation.hpp"
 #include "service/fast_path/admission.hpp"
@@ -363,6 +364,13 @@ void keep(migrated_database const& place, workbench& bench)
     REQUIRE(who);
     CHECK(api_keys::list(bench.link).size() == 2);
     CHECK(api_keys::revoke(bench.link, who->api_key_id));
+
+    blocked_customers blocked;
+    CHECK(blocked.block(bench.link, {"c-9", "chargebacks", "x"})->is_new);
+    CHECK(blocked.remembers("c-9"));
+    CHECK(blocked.list(bench.link, {}).size() == 1);
+    CHECK(word_of(bench.reserve({{bench.item(1), 1}}, {.customer = "c-9"})) == "customer_blocked");
+    CHECK(word_of(blocked.unblock(bench.link, "c-9")) == "ok");
 
     CHECK(database_is_ready(bench.link).empty());
     CHECK_FALSE(db::transact(bench.link,

@@ -358,6 +358,24 @@ void call_tokens(checked_calls& call)
     call("/v1/stock/{sku}", {.target = "/v1/stock/" + sku});
 }
 
+// Who gets nothing more.
+void call_customers(checked_calls& call, std::string const& sku)
+{
+    std::string const all = "/v1/blocked-customers";
+    auto const one = all + "/{customer}";
+    auto const target = all + "/c-13";
+    for (std::string const body : {R"({"reason":"fraud"})", R"({"reason":"chargebacks"})", "{}"})
+        call(one, {.method = "PUT", .target = target, .body = body});
+    call(all, {.target = all + "?limit=1"});
+    call(all, {.target = all + "?cursor=x"});
+    call("/v1/reservations",
+         {.method = "POST",
+          .target = "/v1/reservations",
+          .body = R"({"customer":"c-13","lines":[{"sku":")" + sku + R"(","quantity":1}]})"});
+    call(one, {.method = "DELETE", .target = target});
+    call(one, {.method = "DELETE", .target = target});
+}
+
 void call_fast_path(checked_calls& call, std::string const& sku)
 {
     std::string const all = "/v1/fast-path";
@@ -486,6 +504,7 @@ TEST_CASE("what the service answers is what is described, member by member")
     auto const sku = call_reservations(call);
     call_stock(call, sku);
     call_events(call);
+    call_customers(call, sku);
     call_fast_path(call, sku);
     call_tokens(call);
     call_at_the_door(call);
