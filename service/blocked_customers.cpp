@@ -2,6 +2,7 @@
 #include "service/blocked_customers.hpp"
 
 #include "db/transact.hpp"
+#include "service/json_writer.hpp"
 #include "sql/blocked_customers.hpp"
 
 #include <utility>
@@ -18,6 +19,16 @@ refusal too_many()
                                 " blocked customers already"}}};
 }
 
+void note_block(db::transaction& tx, block_command const& cmd)
+{
+    json_writer detail;
+    detail.begin_object();
+    detail.member("reason", cmd.reason);
+    detail.end_object();
+    trail::note(tx, {cmd.actor, cmd.request_id},
+                {"customer.blocked", "customer:" + cmd.customer, detail.take()});
+}
+
 } // namespace
 
 result<block_answer> blocked_customers::block(db::link& link, block_command const& cmd)
@@ -25,24 +36,30 @@ result<block_answer> blocked_customers::block(db::link& link, block_command cons
     bool was_new = false; // when a commit's answer was lost, the work finds what it did itself
     auto answer = db::transact(link, [&](db::transaction& tx) -> result<block_answer> {
         tx.exec(sql::blocked_customers::begin_change);
-        was_new =
-            !tx.maybe<blocked_customer>(sql::blocked_customers::find, cmd.customer) || was_new;
+        auto const present = tx.maybe<blocked_customer>(sql::blocked_customers::find, cmd.customer);
+        was_new = was_new || !present;
         auto made = tx.maybe<blocked_customer>(sql::blocked_customers::block, cmd.customer,
                                                cmd.reason, cmd.actor, blocked_customers_max);
         if (!made)
             return too_many();
+        if (!present || present->reason != cmd.reason)
+            note_block(tx, cmd);
         return block_answer{std::move(*made), was_new};
     });
     refresh(link);
     return answer;
 }
 
-result<void> blocked_customers::unblock(db::link& link, std::string const& customer)
+result<void> blocked_customers::unblock(db::link& link, std::string const& customer,
+                                        staff const& by)
 {
     bool was_there = false; // a commit whose answer was lost has removed it already
     bool const is_removed = db::transact(link, [&](db::transaction& tx) {
         tx.exec(sql::blocked_customers::begin_change);
-        was_there = tx.exec(sql::blocked_customers::unblock, customer) > 0 || was_there;
+        if (tx.exec(sql::blocked_customers::unblock, customer) > 0) {
+            was_there = true;
+            trail::note(tx, by, {"customer.unblocked", "customer:" + customer});
+        }
         return was_there;
     });
     refresh(link);

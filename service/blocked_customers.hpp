@@ -4,6 +4,7 @@
 #pragma once
 
 #include "db/link.hpp"
+#include "service/trail.hpp"
 #include "stock/clock.hpp"
 #include "stock/result.hpp"
 
@@ -25,6 +26,7 @@ struct block_command {
     std::string customer;
     std::string reason;
     std::string actor;
+    std::optional<std::string> request_id = {};
 };
 
 struct blocked_customer {
@@ -51,7 +53,8 @@ public:
     [[nodiscard]] result<block_answer> block(db::link&, block_command const&);
 
     // Refusals: not_found.
-    [[nodiscard]] result<void> unblock(db::link&, std::string const& customer);
+    [[nodiscard]] result<void> unblock(db::link&, std::string const& customer,
+                                       staff const& by = {});
 
     // By customer, in byte order.
     [[nodiscard]] std::vector<blocked_customer> list(db::link&, blocked_filter const&) const;

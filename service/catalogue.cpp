@@ -5,7 +5,9 @@
 #include "db/levels.hpp"
 #include "db/movements.hpp"
 #include "db/transact.hpp"
+#include "service/json_writer.hpp"
 #include "service/ledger.hpp"
+#include "service/trail.hpp"
 
 #include <algorithm>
 #include <map>
@@ -99,6 +101,47 @@ void receive_first_units(db::transaction& tx, level_key const& at, put_item_comm
     book.write();
 }
 
+// The settings of `shown` that are not those of `other`.
+void write_differences(json_writer& out, db::items::row const& shown, db::items::row const& other)
+{
+    auto const member = [&](std::string_view name, auto const& value, auto const& than) {
+        if (value != than)
+            out.member(name, value);
+    };
+    out.begin_object();
+    member("name", shown.name, other.name);
+    member("on_sale", shown.on_sale, other.on_sale);
+    member("sale_starts_at", shown.sale_starts_at, other.sale_starts_at);
+    member("sale_ends_at", shown.sale_ends_at, other.sale_ends_at);
+    member("max_per_customer", shown.max_per_customer, other.max_per_customer);
+    member("low_stock_at", shown.low_stock_at, other.low_stock_at);
+    member("strategy", shown.strategy, other.strategy);
+    member("admission", shown.admission, other.admission);
+    member("admission_pool", shown.admission_pool, other.admission_pool);
+    member("admission_ttl_seconds", shown.admission_ttl_seconds, other.admission_ttl_seconds);
+    out.end_object();
+}
+
+// Before and after, of the settings that changed; of a new item those that are not the usual ones.
+void note_settings(db::transaction& tx, put_item_command const& cmd, db::items::row const* before,
+                   db::items::row const& after)
+{
+    db::items::row const usual{.sku = after.sku};
+    auto const& earlier = before != nullptr ? *before : usual;
+    json_writer detail;
+    detail.begin_object();
+    if (before != nullptr) {
+        detail.key("before");
+        write_differences(detail, earlier, after);
+    }
+    detail.key("after");
+    write_differences(detail, after, earlier);
+    detail.end_object();
+    trail::note(
+        tx, {cmd.actor, cmd.request_id},
+        {before != nullptr ? "item.changed" : "item.created", "item:" + after.sku, detail.take()});
+}
+
 item load(db::transaction& tx, sku const& s)
 {
     return with_levels(tx, db::items::by_skus(tx, {s.str()})).at(0);
@@ -132,6 +175,8 @@ result<put_item_answer> catalogue::put(db::link& link, put_item_command const& c
             throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
         if (is_new || cmd.location)
             db::levels::create(tx, std::vector{at});
+        if (is_new || row != present[0])
+            note_settings(tx, cmd, is_new ? nullptr : &present[0], row);
         if (is_new) {
             receive_first_units(tx, at, cmd);
             made_at = db::items::made_at(tx, cmd.sku);

@@ -62,6 +62,7 @@ struct put_item_command {
     std::optional<std::optional<std::string>> admission = {};
     std::optional<units> admission_pool = {};
     std::optional<units> admission_ttl_seconds = {};
+    std::optional<std::string> request_id = {};
 };
 
 struct put_item_answer {

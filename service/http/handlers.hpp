@@ -64,6 +64,9 @@ pending_reply replay_webhook(request const&, app&);
 pending_reply list_deliveries(request const&, app&);
 pending_reply resend_delivery(request const&, app&);
 
+// trail.cpp
+pending_reply list_trail(request const&, app&);
+
 // service.cpp
 pending_reply show_audit(request const&, app&);
 pending_reply livez(request const&, app&);

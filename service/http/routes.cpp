@@ -58,6 +58,7 @@ constexpr std::array table{
     route{"GET", "/v1/webhooks/{id}/deliveries", list_deliveries, role::admin},
     route{"POST", "/v1/webhooks/{id}/deliveries/{delivery}/resend", resend_delivery, role::admin},
 
+    route{"GET", "/v1/trail", list_trail, role::admin},
     route{"GET", "/v1/audit", show_audit, role::viewer},
     route{"GET", "/livez", livez, {}},
     route{"GET", "/readyz", readyz, {}},

@@ -16,6 +16,7 @@
 #include "service/imports.hpp"
 #include "service/json_writer.hpp"
 #include "service/reservations.hpp"
+#include "service/trail.hpp"
 #include "service/webhooks.hpp"
 #include "stock/result.hpp"
 
@@ -125,6 +126,14 @@ struct fast_path_request {
 
 [[nodiscard]] result<fast_path::drift_filter> parse_drift_filter(request const&);
 
+// Whom the audit trail names for what a request does.
+[[nodiscard]] inline staff staff_of(request const& req)
+{
+    return {req.who.name, req.id};
+}
+
+[[nodiscard]] result<trail_filter> parse_trail_filter(request const&);
+
 // For what takes no parameters at all.
 [[nodiscard]] result<void> parse_nothing(request const&);
 
@@ -164,6 +173,7 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<blocked_customer const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<trail_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook_delivery const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<fast_path::past_finding const> found,

@@ -380,6 +380,7 @@ result<put_item_command> parse_put_item(request const& req)
         .admission = std::move(admission),
         .admission_pool = pool,
         .admission_ttl_seconds = ttl,
+        .request_id = req.id,
     };
 }
 
@@ -539,6 +540,7 @@ result<import_command> parse_import(request const& req)
         .mode = parse_import_mode(mode.value()).value(),
         .run = is_preview ? import_run::preview : import_run::apply,
         .csv = req.body,
+        .request_id = req.id,
     };
 }
 

@@ -51,7 +51,7 @@ result<block_command> parse_block(request const& req)
     query_reader(req.query, faults).finish();
     if (!faults.is_empty())
         return faults.to_refusal();
-    return block_command{std::move(customer), std::move(reason.value()), req.who.name};
+    return block_command{std::move(customer), std::move(reason.value()), req.who.name, req.id};
 }
 
 result<std::string> parse_customer(request const& req)

@@ -17,6 +17,7 @@
 #include "service/fast_path/unfulfilled.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
+#include "service/trail.hpp"
 #include "service/webhooks.hpp"
 #include "service/workers/courier.hpp"
 #include "service/workers/janitor.hpp"
@@ -304,7 +305,7 @@ void put_redis_before(workbench& bench)
                                 roster, bench.counters);
     auto const at = bench.item(5);
     bench.sql.run("UPDATE item SET max_per_customer = 3 WHERE sku = $1", {at.sku.str()});
-    CHECK(word_of(roster.switch_on(bench.link, at.sku, true, 2)) == "ok");
+    CHECK(word_of(roster.switch_on(bench.link, at.sku, {.is_async = true, .buckets = 2})) == "ok");
 
     // A request that is never settled, once the item is live.
     reserve_command cmd{.key = new_key(), .actor = "x", .lines = {{at, 1}}, .customer = "c"};
@@ -371,6 +372,7 @@ void keep(migrated_database const& place, workbench& bench)
     CHECK(blocked.list(bench.link, {}).size() == 1);
     CHECK(word_of(bench.reserve({{bench.item(1), 1}}, {.customer = "c-9"})) == "customer_blocked");
     CHECK(word_of(blocked.unblock(bench.link, "c-9")) == "ok");
+    CHECK(trail::list(bench.link, {.subject = "customer:c-9"}).size() == 2);
 
     CHECK(database_is_ready(bench.link).empty());
     CHECK_FALSE(db::transact(bench.link,

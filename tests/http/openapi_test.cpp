@@ -312,6 +312,14 @@ void call_events(checked_calls& call)
     call(one, {.method = "DELETE", .target = hook});
 }
 
+// What staff did, as it is told.
+void call_trail(checked_calls& call)
+{
+    call("/v1/trail", {.target = "/v1/trail?limit=200"});
+    call("/v1/trail", {.target = "/v1/trail?subject=customer:c-13&limit=1"});
+    call("/v1/trail", {.target = "/v1/trail?actor="});
+}
+
 // What the door says to whoever does not come in, at an address of each kind.
 void call_at_the_door(checked_calls& call)
 {
@@ -507,6 +515,7 @@ TEST_CASE("what the service answers is what is described, member by member")
     call_customers(call, sku);
     call_fast_path(call, sku);
     call_tokens(call);
+    call_trail(call);
     call_at_the_door(call);
 
     // Nothing that can succeed was left out.

@@ -48,7 +48,9 @@ pending_reply unblock_customer(request const& req, app& service)
     if (!customer)
         co_return problem(customer.error(), req);
 
-    auto const unblock = [&](db::link& db) { return service.blocked.unblock(db, *customer); };
+    auto const unblock = [&](db::link& db) {
+        return service.blocked.unblock(db, *customer, staff_of(req));
+    };
     auto const done = co_await service.workers.run(unblock);
     if (!done)
         co_return problem(done.error(), req);
