@@ -8,6 +8,7 @@
 #include "service/idempotency.hpp"
 #include "service/metrics.hpp"
 #include "service/tokens.hpp"
+#include "service/trail.hpp"
 #include "stock/reservation.hpp"
 #include "stock/result.hpp"
 #include "strategies/registry.hpp"
@@ -74,11 +75,14 @@ struct confirm_command {
 struct release_command {
     uuid id;
     std::string actor;
+    std::optional<std::string> reason = {}; // stands in the ledger as the note
 };
 
 struct extend_command {
     uuid id;
     std::chrono::seconds ttl{900}; // from now
+    staff by = {};
+    std::optional<std::string> reason = {}; // stands in the audit trail: no unit moves
 };
 
 using settle_command = std::variant<confirm_command, release_command, extend_command>;

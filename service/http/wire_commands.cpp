@@ -25,6 +25,7 @@ constexpr text_rule short_text_rule{.length_max = 200}; // customer, reference
 constexpr text_rule search_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule strategy_rule{.length_max = 50};
 constexpr text_rule token_rule{.length_max = 200};
+constexpr text_rule reason_rule{.length_max = 500};
 constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
 constexpr std::array<std::string_view, 4> state_words{"held", "confirmed", "released", "expired"};
@@ -260,11 +261,13 @@ result<release_command> parse_release(request const& req)
 {
     HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
     invalid_members faults;
-    object_reader(document, "", faults).finish();
+    object_reader body(document, "", faults);
+    auto reason = body.text_or_null("reason", reason_rule);
+    body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, id_in_path(req));
-    return release_command{.id = id, .actor = req.who.name};
+    return release_command{.id = id, .actor = req.who.name, .reason = std::move(reason)};
 }
 
 result<extend_command> parse_extend(request const& req)
@@ -274,11 +277,13 @@ result<extend_command> parse_extend(request const& req)
     object_reader body(document, "", faults);
     body.require("ttl_seconds");
     auto const ttl = read_ttl(body);
+    auto reason = body.text_or_null("reason", reason_rule);
     body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, id_in_path(req));
-    return extend_command{.id = id, .ttl = ttl.value()};
+    return extend_command{
+        .id = id, .ttl = ttl.value(), .by = staff_of(req), .reason = std::move(reason)};
 }
 
 result<uuid> parse_reservation_id(request const& req)

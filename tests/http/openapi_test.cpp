@@ -204,7 +204,7 @@ std::string call_reservations(checked_calls& call)
          std::vector<std::tuple<std::string, std::size_t, std::string>>{
              {"confirm", 0, ""},
              {"release", 1, ""},
-             {"extend", 2, R"({"ttl_seconds":600})"},
+             {"extend", 2, R"({"ttl_seconds":600,"reason":"asked by telephone"})"},
              {"returns", 0, lines_of(sku, 1)},
              {"confirm", 3, lines_of(sku, 1)},
              // Each of these is refused.
