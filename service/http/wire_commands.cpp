@@ -173,6 +173,36 @@ amount read_amount(object_reader& body)
     return read;
 }
 
+// The tags of an If-Match field (RFC 9110, section 13.1.1), without their quotes. A weak tag
+// matches nothing.
+std::optional<std::vector<std::string>> read_if_match(request const& req, invalid_members& faults)
+{
+    auto const field = req.header("if-match");
+    if (!field)
+        return std::nullopt;
+    std::vector<std::string> tags;
+    bool is_right = true;
+    for (auto rest = *field; is_right;) {
+        auto const end = std::min(rest.find(','), rest.size());
+        auto tag = rest.substr(0, end);
+        tag.remove_prefix(std::min(tag.find_first_not_of(" \t"), tag.size()));
+        while (tag.ends_with(' ') || tag.ends_with('\t'))
+            tag.remove_suffix(1);
+        bool const is_weak = tag.starts_with("W/");
+        tag.remove_prefix(is_weak ? 2 : 0);
+        bool const is_quoted = tag.size() >= 2 && tag.front() == '"' && tag.back() == '"';
+        is_right = is_quoted || tag == "*";
+        if (is_right && !is_weak)
+            tags.emplace_back(is_quoted ? tag.substr(1, tag.size() - 2) : tag);
+        if (end == rest.size())
+            break;
+        rest.remove_prefix(end + 1);
+    }
+    if (!is_right)
+        faults.add("/header/if-match", "must be * or tags in quotes, parted by commas");
+    return tags;
+}
+
 // What is to be done to a level, without which.
 struct correction {
     struct amount amount;
@@ -367,6 +397,7 @@ result<put_item_command> parse_put_item(request const& req)
     auto const pool = body.integer("admission_pool", {1, admission_pool_max});
     auto const ttl = body.integer("admission_ttl_seconds", {1, admission_ttl_seconds_max});
     body.finish();
+    auto if_match = read_if_match(req, faults);
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
 
@@ -386,6 +417,7 @@ result<put_item_command> parse_put_item(request const& req)
         .admission_pool = pool,
         .admission_ttl_seconds = ttl,
         .request_id = req.id,
+        .if_match = std::move(if_match),
     };
 }
 

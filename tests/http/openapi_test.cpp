@@ -260,6 +260,10 @@ void call_stock(checked_calls& call, std::string const& sku)
                          .body = R"({"sku":")" + name +
                                  R"(","from":"shelf","to":"attic","quantity":)" + quantity + '}'});
     call("/v1/stock/{sku}", {.target = item});
+    call("/v1/stock/{sku}", {.method = "PUT",
+                             .target = item,
+                             .body = R"({"low_stock_at":9})",
+                             .headers = {{"If-Match", R"("old")"}}});
     call("/v1/stock/{sku}", {.target = "/v1/stock/NEVER"});
     call("/v1/stock/{sku}", {.target = "/v1/stock/%00"});
     call("/v1/stock/{sku}/why", {.target = item + "/why"});

@@ -20,6 +20,21 @@ reply done(outcome<T> const& answer, int status)
     return done;
 }
 
+// Names the settings of an item, whatever becomes of its numbers.
+void add_tag(reply& r, item const& of)
+{
+    r.headers.emplace_back("ETag", '"' + settings_tag(of.settings) + '"');
+}
+
+reply not_as_expected(item const& present, request const& req)
+{
+    refusal const why{.code = errc::precondition_failed,
+                      .detail = "Others have changed the settings since; nothing was done."};
+    auto answer = problem(why, req, to_json(present));
+    add_tag(answer, present);
+    return answer;
+}
+
 } // namespace
 
 // GET /v1/stock
@@ -48,7 +63,11 @@ pending_reply put_item(request const& req, app& service)
     if (!answer)
         co_return problem(answer.error(), req);
 
+    if (!answer->is_match)
+        co_return not_as_expected(answer->item, req);
+
     reply put_reply{.status = answer->is_new ? 201 : 200, .body = to_json(answer->item)};
+    add_tag(put_reply, answer->item);
     if (answer->is_new)
         put_reply.headers.emplace_back("Location",
                                        "/v1/stock/" + percent_encoded(command->sku.str()));
@@ -74,7 +93,9 @@ pending_reply show_item(request const& req, app& service)
         if (!standing.empty())
             before = standing.front();
     }
-    co_return reply{.body = to_json(*answer, before)};
+    reply shown{.body = to_json(*answer, before)};
+    add_tag(shown, *answer);
+    co_return shown;
 }
 
 // GET /v1/stock/{sku}/why
