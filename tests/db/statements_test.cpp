@@ -204,6 +204,8 @@ void look_around(workbench& bench)
     auto const at = bench.item(3);
     CHECK(word_of(shelves.show(bench.link, at.sku)) == "ok");
     CHECK_FALSE(shelves.list(bench.link, {.q = {}, .only_low = false, .after = {}}).empty());
+    CHECK_FALSE(
+        shelves.list(bench.link, {.q = at.sku.str(), .only_low = false, .after = {}}).empty());
     CHECK(word_of(shelves.movements(bench.link, {.sku = at.sku, .before = {}})) == "ok");
     CHECK(word_of(explain(bench.link, at.sku, {})) == "ok");
     reservation_filter const everything{
