@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- API keys, known by their hashes.
 
--- name: ensure(name, role, hash) :exec
+-- name: ensure(name, role, hash) :maybe
 INSERT INTO api_key (name, role, hash)
 VALUES (:name, :role, :hash::bytea)
-    ON CONFLICT (hash) DO NOTHING;
+    ON CONFLICT (hash) DO NOTHING
+RETURNING id;
 
 -- name: is_active(hash) :one
 SELECT EXISTS (SELECT FROM api_key WHERE hash = :hash::bytea AND revoked_at IS NULL);

@@ -3,6 +3,8 @@
 
 #include "sql/items.hpp"
 
+#include <algorithm>
+
 namespace holdfast::db::items {
 
 namespace {
@@ -32,16 +34,24 @@ struct columns {
     std::vector<units> pools, ttls;
 };
 
-// A pattern for ILIKE that finds the text itself anywhere.
-std::string containing(std::string_view part)
+// A pattern for ILIKE that finds what begins with the text itself.
+std::string beginning_with(std::string_view part)
 {
-    std::string pattern = "%";
+    std::string pattern;
     for (auto const c : part) {
         if (c == '%' || c == '_' || c == '\\')
             pattern += '\\';
         pattern += c;
     }
     return pattern + '%';
+}
+
+// Whether the index can tell anything: of fewer than three characters it knows nothing, and what is
+// so short is soon met on the way through all SKUs.
+bool has_trigram(std::string_view part)
+{
+    return 3 <= std::ranges::count_if(
+                    part, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
 }
 
 } // namespace
@@ -82,8 +92,13 @@ void update(transaction& tx, std::span<row const> rows)
 
 std::vector<row> list(transaction& tx, filter const& f)
 {
-    auto const pattern = f.part ? std::optional(containing(*f.part)) : std::nullopt;
-    return tx.many<row>(sql::items::list, pattern, f.only_low, f.after, f.limit);
+    if (!f.part || !has_trigram(*f.part)) {
+        auto const pattern = f.part ? std::optional('%' + beginning_with(*f.part)) : std::nullopt;
+        return tx.many<row>(sql::items::list, pattern, f.only_low, f.after, f.limit);
+    }
+    auto const prefix = beginning_with(*f.part);
+    auto const after = f.after.empty() ? std::nullopt : std::optional(f.after);
+    return tx.many<row>(sql::items::search, '%' + prefix, prefix, f.only_low, after, f.limit);
 }
 
 bool is_empty(transaction& tx)

@@ -50,6 +50,7 @@ struct filter {
     std::size_t limit = 50;
 };
 
+// By SKU in byte order; those first whose SKU begins with a part of three characters or more.
 [[nodiscard]] std::vector<row> list(transaction&, filter const&);
 
 [[nodiscard]] bool is_empty(transaction&);

@@ -74,5 +74,27 @@ SELECT i.sku, i.name, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_cus
  ORDER BY i.sku
  LIMIT :row_count::bigint;
 
+-- By the index of trigrams. Those whose SKU begins with what is looked for come first.
+-- name: search(pattern, prefix, only_low, after, row_count) :many
+SELECT i.sku, i.name, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_customer,
+       i.low_stock_at, i.strategy, i.admission, i.admission_pool, i.admission_ttl_seconds
+  FROM item i
+ WHERE (i.sku ILIKE :pattern OR i.name ILIKE :pattern)
+   AND (:after::text IS NULL
+        OR (NOT i.sku ILIKE :prefix, i.sku)
+           > (NOT :after::text COLLATE "C" ILIKE :prefix, :after::text COLLATE "C"))
+   AND (NOT :only_low::boolean
+        OR (i.low_stock_at IS NOT NULL
+            AND i.low_stock_at >= (SELECT COALESCE(sum(GREATEST(0, l.on_hand - l.reserved
+                                          + COALESCE((SELECT sum(h.quantity)
+                                                        FROM reservation_line h
+                                                       WHERE h.sku = l.sku
+                                                         AND h.location = l.location
+                                                         AND h.held_until <= now()), 0))), 0)
+                                     FROM stock_level l
+                                    WHERE l.sku = i.sku)))
+ ORDER BY NOT i.sku ILIKE :prefix, i.sku
+ LIMIT :row_count::bigint;
+
 -- name: is_empty() :one
 SELECT NOT EXISTS (SELECT FROM item);

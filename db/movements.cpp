@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db/movements.hpp"
 
+#include "db/levels.hpp"
 #include "sql/movements.hpp"
 
 #include <limits>
+#include <stdexcept>
 
 namespace holdfast::db::movements {
 
@@ -24,6 +26,20 @@ struct entry_row {
     std::optional<std::string> note;
     std::optional<std::string> reference;
     timestamp at;
+};
+
+struct sum_row {
+    std::string location;
+    std::string kind;
+    std::optional<std::string> reason;
+    std::int64_t movements = 0;
+    std::int64_t on_hand_delta = 0;
+};
+
+struct earlier_row {
+    std::string location;
+    std::int64_t version = 0;
+    std::int64_t on_hand = 0;
 };
 
 entry to_entry(sku const& of, entry_row r)
@@ -83,6 +99,21 @@ entry of_version(transaction& tx, level_key const& at, std::int64_t version)
                     tx.one<entry_row>(sql::movements::of_version, at.sku, at.location, version));
 }
 
+std::vector<entry> of_versions(transaction& tx, std::span<level_key const> keys,
+                               std::vector<std::int64_t> const& versions)
+{
+    levels::key_columns const columns(keys);
+    auto rows =
+        tx.many<entry_row>(sql::movements::of_versions, columns.skus, columns.locations, versions);
+    if (rows.size() != keys.size())
+        throw std::logic_error("a line of the ledger vanished");
+    std::vector<entry> entries;
+    entries.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        entries.push_back(to_entry(keys[i].sku, std::move(rows[i])));
+    return entries;
+}
+
 std::vector<entry> newest(transaction& tx, sku const& of, std::optional<std::int64_t> before,
                           std::size_t limit)
 {
@@ -102,6 +133,19 @@ std::optional<entry> by_id(transaction& tx, sku const& of, std::int64_t id)
     if (!row)
         return std::nullopt;
     return to_entry(of, std::move(*row));
+}
+
+sums sums_of(transaction& tx, sku const& of, std::vector<std::string> const& locations,
+             std::size_t per_level_max)
+{
+    sums found;
+    for (auto& r : tx.many<sum_row>(sql::movements::sums, of, locations, per_level_max))
+        found.all.push_back({location(std::move(r.location)), movement_kind_of(r.kind),
+                             std::move(r.reason), r.movements, r.on_hand_delta});
+    for (auto& r :
+         tx.many<earlier_row>(sql::movements::brought_forward, of, locations, per_level_max))
+        found.brought_forward.push_back({location(std::move(r.location)), r.version, r.on_hand});
+    return found;
 }
 
 } // namespace holdfast::db::movements

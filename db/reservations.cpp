@@ -20,6 +20,7 @@ struct look_row {
     std::optional<uuid> earlier_id;
     std::optional<fingerprint> earlier_fingerprint;
     bool is_key_of_another_kind = false;
+    bool is_blocked = false;
     bool is_known = false;
     bool is_on_sale = false;
     std::optional<std::int64_t> max_per_customer;
@@ -228,18 +229,20 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
 {
     std::vector<std::int64_t> lock_numbers, api_key_ids;
     std::vector<std::string> keys, skus, locations;
+    std::vector<std::optional<std::string>> customers;
     std::vector<units> quantities;
     for (auto const& q : questions)
         for (auto const& line : q.lines) {
             lock_numbers.push_back(q.lock_number);
             api_key_ids.push_back(q.key.api_key_id);
             keys.push_back(q.key.text);
+            customers.push_back(q.customer);
             skus.push_back(line.at.sku.str());
             locations.push_back(line.at.location.str());
             quantities.push_back(line.quantity);
         }
-    auto rows = tx.many<look_row>(sql::reservations::look, lock_numbers, api_key_ids, keys, skus,
-                                  locations, quantities);
+    auto rows = tx.many<look_row>(sql::reservations::look, lock_numbers, api_key_ids, keys,
+                                  customers, skus, locations, quantities);
     std::vector<view> views;
     views.reserve(questions.size());
     auto row = rows.begin();
@@ -250,6 +253,7 @@ std::vector<view> look(transaction& tx, std::span<question const> questions)
             v.has_key_lock = r.is_mine;
             v.now = r.now;
             v.is_key_of_another_kind = r.is_key_of_another_kind;
+            v.is_customer_blocked = r.is_blocked;
             if (r.earlier_id)
                 v.earlier = {*r.earlier_id, r.earlier_fingerprint.value_or(fingerprint{})};
             v.prospects.push_back({line.at,
@@ -428,6 +432,16 @@ std::vector<counted> units_of_customers(transaction& tx, std::span<customer_item
 std::vector<hold_on_level> holds_on(transaction& tx, level_key const& at, std::size_t limit)
 {
     return tx.many<hold_on_level>(sql::reservations::holds_on, at.sku, at.location, limit);
+}
+
+std::vector<hold_on_level> next_to_end(transaction& tx, level_key const& at, std::size_t limit)
+{
+    return tx.many<hold_on_level>(sql::reservations::next_to_end, at.sku, at.location, limit);
+}
+
+open_on_level sum_open(transaction& tx, level_key const& at, std::size_t count_max)
+{
+    return tx.one<open_on_level>(sql::reservations::sum_open, at.sku, at.location, count_max);
 }
 
 page list(transaction& tx, filter const& f)

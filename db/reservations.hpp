@@ -50,13 +50,15 @@ struct prospect {
 struct question {
     reservations::key const& key;
     std::int64_t lock_number = 0; // of the key
+    std::optional<std::string> const& customer;
     std::span<line_request const> lines;
 };
 
 struct view {
     bool has_key_lock = false;           // nobody else is working on this key
     bool is_key_of_another_kind = false; // the key belongs to an adjustment, return or import
-    timestamp now;                       // of the transaction
+    bool is_customer_blocked = false;
+    timestamp now; // of the transaction
     std::optional<reservations::earlier> earlier;
     std::vector<prospect> prospects; // one for each wanted level, in its order
 };
@@ -165,6 +167,18 @@ struct hold_on_level {
 // Oldest first.
 [[nodiscard]] std::vector<hold_on_level> holds_on(transaction&, level_key const&,
                                                   std::size_t limit);
+
+// The same, those that end first before the others.
+[[nodiscard]] std::vector<hold_on_level> next_to_end(transaction&, level_key const&,
+                                                     std::size_t limit);
+
+struct open_on_level {
+    std::int64_t holds = 0;
+    units quantity = 0;
+};
+
+// All that are open on a level, counted no further than `count_max`.
+[[nodiscard]] open_on_level sum_open(transaction&, level_key const&, std::size_t count_max);
 
 struct filter {
     std::optional<reservation_state> state;

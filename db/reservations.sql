@@ -4,21 +4,26 @@
 -- The database's clock decides.
 
 -- Everything known before anything is taken, a row for each line wanted: whether this transaction
--- got the key's lock, what the key made before, the rules of the item, the level, and whether due
--- holds stand on a level that is short. Locks are tried, not waited for; a key that stands in
--- several rows gets its lock several times.
--- name: look(lock_numbers, api_key_ids, keys, skus, locations, quantities) :many
+-- got the key's lock, what the key made before, whether the customer is blocked, the rules of the
+-- item, the level, and whether due holds stand on a level that is short. Locks are tried, not waited
+-- for; a key that stands in several rows gets its lock several times. While nobody is blocked, that
+-- is found out once for all rows.
+-- name: look(lock_numbers, api_key_ids, keys, customers, skus, locations, quantities) :many
 WITH asked AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(w.lock_number) AS is_mine, w.*
-      FROM unnest(:lock_numbers::bigint[], :api_key_ids::bigint[], :keys::text[], :skus::text[],
-                  :locations::text[], :quantities::bigint[]) WITH ORDINALITY
-           AS w(lock_number, api_key_id, key, sku, location, quantity, place)
+      FROM unnest(:lock_numbers::bigint[], :api_key_ids::bigint[], :keys::text[],
+                  :customers::text[], :skus::text[], :locations::text[], :quantities::bigint[])
+           WITH ORDINALITY
+           AS w(lock_number, api_key_id, key, customer, sku, location, quantity, place)
 )
 SELECT asked.is_mine,
        earlier.id,
        earlier.fingerprint,
        EXISTS (SELECT FROM idempotency_key k
                 WHERE k.api_key_id = asked.api_key_id AND k.key = asked.key LIMIT 1),
+       CASE WHEN asked.customer IS NOT NULL AND EXISTS (SELECT FROM blocked_customer)
+            THEN EXISTS (SELECT FROM blocked_customer b WHERE b.customer = asked.customer LIMIT 1)
+            ELSE false END,
        i.sku IS NOT NULL,
        COALESCE(i.on_sale AND COALESCE(i.sale_starts_at <= now(), true)
                           AND COALESCE(i.sale_ends_at > now(), true), false),
@@ -242,6 +247,27 @@ SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
  WHERE l.sku = :sku AND l.location = :location AND l.held_until > now()
  ORDER BY r.id
  LIMIT :row_count::bigint;
+
+-- The open holds on a level, those that end first before the others.
+-- name: next_to_end(sku, location, row_count) :many
+SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
+  FROM (SELECT reservation_id, quantity, held_until
+          FROM reservation_line
+         WHERE sku = :sku AND location = :location AND held_until > now()
+         ORDER BY held_until
+         LIMIT :row_count::bigint) AS l
+  JOIN reservation r ON r.id = l.reservation_id
+ ORDER BY l.held_until, r.id;
+
+-- How many holds are open on a level, and their units; counted no further than count_max. The order
+-- has it go by the index of open lines, and past none that is settled.
+-- name: sum_open(sku, location, count_max) :one
+SELECT count(*), COALESCE(sum(open.quantity), 0)::bigint
+  FROM (SELECT quantity
+          FROM reservation_line
+         WHERE sku = :sku AND location = :location AND held_until > now()
+         ORDER BY held_until
+         LIMIT :count_max::bigint) AS open;
 
 -- A list goes from the newest reservation to the oldest along one index: that of the reference, the
 -- customer or the SKU given as by_…, or of all. It looks at 5000 for one page, so a page may be

@@ -11,8 +11,13 @@
 #include "service/overload.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
+#include <type_traits>
 
 namespace holdfast {
 
@@ -80,6 +85,14 @@ result<units> new_on_hand(stock_level const& level, adjust_command const& cmd)
     return wanted;
 }
 
+change to_change(adjust_command const& row, units on_hand_delta)
+{
+    return {.kind = kind_of(row.reason),
+            .on_hand_delta = on_hand_delta,
+            .by = {row.actor, row.reason, row.note, row.reference},
+            .shortage = db::levels::shortage::allowed};
+}
+
 result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust_command const& cmd)
 {
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
@@ -93,45 +106,221 @@ result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust
     book.lock(keys);
     auto const& level = book.level(cmd.at);
     HOLDFAST_TRY(auto const on_hand, new_on_hand(level, cmd));
-    book.move(cmd.at, {.kind = kind_of(cmd.reason),
-                       .on_hand_delta = on_hand - level.on_hand,
-                       .by = {cmd.actor, cmd.reason, cmd.note, cmd.reference},
-                       .shortage = db::levels::shortage::allowed});
+    book.move(cmd.at, to_change(cmd, on_hand - level.on_hand));
     book.write();
     auto const entry = db::movements::of_version(tx, cmd.at, book.level(cmd.at).version);
     idempotency::finish(tx, cmd.key, std::to_string(entry.id));
     return outcome<adjustment>{as_it_stands(tx, entry), false};
 }
 
-// Whether the reserved units counted against this adjustment may belong to holds that are due.
-bool may_reclaim(refusal const& r)
+// What became of one attempt besides its answer.
+struct aftermath {
+    std::vector<movement> moved;
+    std::vector<level_key> short_levels; // whose reserved units may belong to holds that are due
+};
+
+std::vector<level_key> keys_of(bulk_adjust_command const& cmd)
 {
-    return r.code == errc::would_be_short;
+    std::vector<level_key> keys;
+    for (auto const& row : cmd.rows)
+        keys.push_back(row.at);
+    return keys;
+}
+
+std::vector<std::string> skus_of(std::span<level_key const> keys)
+{
+    std::set<std::string> skus;
+    for (auto const& key : keys)
+        skus.insert(key.sku.str());
+    return {skus.begin(), skus.end()};
+}
+
+bulk_adjustment as_they_stand(db::transaction& tx, std::vector<db::movements::entry> entries,
+                              std::span<level_key const> keys)
+{
+    std::map<level_key, stock_level> levels;
+    for (auto& found : db::levels::of_items(tx, skus_of(keys)))
+        levels.emplace(std::move(found.at), found.level);
+    bulk_adjustment all;
+    for (auto& entry : entries) {
+        auto const at = entry.movement.at;
+        all.push_back({std::move(entry), {at.location, levels.at(at)}, {}});
+    }
+    return all;
+}
+
+// Kept are the versions that the rows gave their levels, in the order of the rows.
+bulk_adjustment replay_all(db::transaction& tx, bulk_adjust_command const& cmd,
+                           std::string_view kept)
+{
+    std::vector<std::int64_t> versions;
+    for (auto const* at = kept.data(); at < kept.data() + kept.size(); ++at)
+        at = std::from_chars(at, kept.data() + kept.size(), versions.emplace_back()).ptr;
+    auto const keys = keys_of(cmd);
+    return as_they_stand(tx, db::movements::of_versions(tx, keys, versions), keys);
+}
+
+// The refusals of single rows, gathered.
+class refused_rows {
+public:
+    void add(std::size_t row, refusal why)
+    {
+        first_ = rows_.empty() ? why.code : std::min(first_, why.code);
+        rows_.push_back({fmt::format("/rows/{}", row), std::move(why.detail), 0, {}, why.code});
+    }
+
+    [[nodiscard]] bool is_empty() const noexcept { return rows_.empty(); }
+
+    [[nodiscard]] refusal to_refusal() &&
+    {
+        return {.code = first_,
+                .detail =
+                    fmt::format("Rows that are refused: {}. Nothing was changed.", rows_.size()),
+                .errors = std::move(rows_)};
+    }
+
+private:
+    std::vector<invalid_member> rows_;
+    errc first_ = errc::validation_failed;
+};
+
+// Moves every row whose level is locked. A level that is not has no item.
+refused_rows move_rows(ledger& book, bulk_adjust_command const& cmd, aftermath& after)
+{
+    refused_rows refused;
+    for (std::size_t i = 0; i < cmd.rows.size(); ++i) {
+        auto const& row = cmd.rows[i];
+        if (!book.has(row.at)) {
+            refused.add(i, {.code = errc::unknown_sku,
+                            .detail = "There is no item " + row.at.sku.str() + "."});
+            continue;
+        }
+        auto const before = book.level(row.at).on_hand;
+        auto on_hand = new_on_hand(book.level(row.at), row);
+        if (on_hand) {
+            book.move(row.at, to_change(row, *on_hand - before));
+            continue;
+        }
+        if (on_hand.error().code == errc::would_be_short)
+            after.short_levels.push_back(row.at);
+        refused.add(i, std::move(on_hand).error());
+    }
+    return refused;
+}
+
+// Locks the levels of all rows whose items there are, making those that are missing.
+void lock_rows(db::transaction& tx, ledger& book, std::span<level_key const> keys)
+{
+    std::set<std::string> known;
+    for (auto& item : db::items::by_skus(tx, skus_of(keys)))
+        known.insert(std::move(item.sku));
+    std::vector<level_key> there;
+    for (auto const& key : keys)
+        if (known.contains(key.sku.str()))
+            there.push_back(key);
+    db::levels::create(tx, there);
+    book.lock(there);
+}
+
+result<outcome<bulk_adjustment>> try_adjust_all(db::transaction& tx, bulk_adjust_command const& cmd,
+                                                aftermath& after)
+{
+    after = {};
+    HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
+    if (kept)
+        return outcome<bulk_adjustment>{replay_all(tx, cmd, *kept), true};
+    auto const keys = keys_of(cmd);
+    ledger book(tx);
+    lock_rows(tx, book, keys);
+    if (auto refused = move_rows(book, cmd, after); !refused.is_empty())
+        return std::move(refused).to_refusal();
+    book.write();
+    std::vector<std::int64_t> versions;
+    for (auto const& key : keys)
+        versions.push_back(book.level(key).version);
+    idempotency::finish(tx, cmd.key, fmt::format("{}", fmt::join(versions, " ")));
+    after.moved = book.movements();
+    auto entries = db::movements::of_versions(tx, keys, versions);
+    return outcome<bulk_adjustment>{as_they_stand(tx, std::move(entries), keys), false};
+}
+
+// Both ends of a transfer, under one reference, so that one finds the other in the ledger.
+bulk_adjust_command both_ends_of(transfer_command const& cmd)
+{
+    auto const end = [&, reference = cmd.reference.value_or("transfer-" + uuid::make_v7().str())](
+                         location const& where, units delta) {
+        return adjust_command{.key = {},
+                              .actor = cmd.actor,
+                              .at = {cmd.sku, where},
+                              .delta = delta,
+                              .set_to = {},
+                              .expect_on_hand = {},
+                              .allow_short = cmd.allow_short,
+                              .reason = "transferred",
+                              .note = cmd.note,
+                              .reference = reference};
+    };
+    return {cmd.key, {end(cmd.from, -cmd.quantity), end(cmd.to, cmd.quantity)}};
+}
+
+// Does `work(transaction&, aftermath&)`, and again once due holds have given back what it is short
+// of.
+template <class Work>
+auto reclaiming(db::link& link, metrics& counted, Work const& work)
+    -> std::invoke_result_t<Work const&, db::transaction&, aftermath&>
+{
+    using answer = std::invoke_result_t<Work const&, db::transaction&, aftermath&>;
+    return idempotency::refuse_in_progress([&]() -> answer {
+        // A refusal stands when nothing was due before it was made: others may reclaim as well.
+        bool is_nothing_due = false;
+        for (int round = 0; round < rounds_max; ++round) {
+            aftermath after;
+            auto done = db::transact(link, [&](db::transaction& tx) { return work(tx, after); });
+            if (done)
+                count(counted, after.moved);
+            if (done || after.short_levels.empty() || is_nothing_due)
+                return done;
+            is_nothing_due = expire_due(link, after.short_levels, counted) == 0;
+        }
+        throw overloaded();
+    });
 }
 
 } // namespace
 
 result<outcome<adjustment>> adjustments::adjust(db::link& link, adjust_command const& cmd) const
 {
-    return idempotency::refuse_in_progress([&]() -> result<outcome<adjustment>> {
-        // A refusal stands when nothing was due before it was made: others may reclaim as well.
-        bool is_nothing_due = false;
-        for (int round = 0; round < rounds_max; ++round) {
-            std::vector<movement> moved;
-            auto answer = db::transact(link, [&](db::transaction& tx) {
-                ledger book(tx);
-                auto adjusted = try_adjust(tx, book, cmd);
-                moved = book.movements();
-                return adjusted;
-            });
-            if (answer)
-                count(metrics_, moved);
-            if (answer || !may_reclaim(answer.error()) || is_nothing_due)
-                return answer;
-            is_nothing_due = expire_due(link, std::vector{cmd.at}, metrics_) == 0;
-        }
-        throw overloaded();
+    return reclaiming(link, metrics_, [&](db::transaction& tx, aftermath& after) {
+        after = {};
+        ledger book(tx);
+        auto adjusted = try_adjust(tx, book, cmd);
+        after.moved = book.movements();
+        if (!adjusted && adjusted.error().code == errc::would_be_short)
+            after.short_levels.push_back(cmd.at);
+        return adjusted;
     });
+}
+
+result<outcome<bulk_adjustment>> adjustments::adjust_all(db::link& link,
+                                                         bulk_adjust_command const& cmd) const
+{
+    return reclaiming(link, metrics_, [&](db::transaction& tx, aftermath& after) {
+        return try_adjust_all(tx, cmd, after);
+    });
+}
+
+result<outcome<transfer>> adjustments::transfer(db::link& link, transfer_command const& cmd) const
+{
+    auto done = adjust_all(link, both_ends_of(cmd));
+    if (!done && !done.error().errors.empty()) { // it has no rows that a caller would know
+        auto& row = done.error().errors.front();
+        return refusal{.code = row.code.value(), .detail = std::move(row.detail)};
+    }
+    if (!done)
+        return std::move(done).error();
+    auto& ends = done->value;
+    return outcome<holdfast::transfer>{{std::move(ends.at(0)), std::move(ends.at(1))},
+                                       done->is_replay};
 }
 
 } // namespace holdfast

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corrections by people: damaged, found, counted. Each locks the row, looks, then writes.
+// Corrections by people: damaged, found, counted; one, or many at once. They lock the rows, look,
+// then write.
 #pragma once
 
 #include "db/link.hpp"
@@ -48,6 +49,33 @@ struct adjustment {
     std::vector<concerned_hold> holds; // when the level is short: oldest first, at most 100
 };
 
+// Many at once: all of them or none.
+struct bulk_adjust_command {
+    request_key key;
+    std::vector<adjust_command> rows; // 1-1000, each level once; they have no keys of their own
+};
+
+// By row. Holds of short levels are not listed.
+using bulk_adjustment = std::vector<adjustment>;
+
+// Units that go from one location to another.
+struct transfer_command {
+    request_key key;
+    std::string actor;
+    holdfast::sku sku;
+    location from;
+    location to; // another one
+    units quantity = 0;
+    bool allow_short = false;
+    std::optional<std::string> note;
+    std::optional<std::string> reference; // of both movements; one of its own when absent
+};
+
+struct transfer {
+    adjustment from;
+    adjustment to;
+};
+
 class adjustments {
 public:
     explicit adjustments(metrics& m) : metrics_(m) {}
@@ -55,6 +83,16 @@ public:
     // Refusals: idempotency_key_*, unknown_sku, precondition_failed (with the present on_hand),
     // would_go_negative, would_be_short, quantity_overflow.
     [[nodiscard]] result<outcome<adjustment>> adjust(db::link&, adjust_command const&) const;
+
+    // The same refusals. `errors` tells each row's, the code of the whole is the one of them that
+    // takes precedence.
+    [[nodiscard]] result<outcome<bulk_adjustment>> adjust_all(db::link&,
+                                                              bulk_adjust_command const&) const;
+
+    // Refusals: idempotency_key_*, unknown_sku, would_go_negative, would_be_short,
+    // quantity_overflow.
+    [[nodiscard]] result<outcome<holdfast::transfer>> transfer(db::link&,
+                                                               transfer_command const&) const;
 
 private:
     metrics& metrics_;

@@ -2,7 +2,9 @@
 #include "service/api_keys.hpp"
 
 #include "db/transact.hpp"
+#include "service/json_writer.hpp"
 #include "service/secrets.hpp"
+#include "service/trail.hpp"
 #include "sql/api_keys.hpp"
 #include "stock/result.hpp"
 #include "stock/sku.hpp"
@@ -45,6 +47,21 @@ role to_role(std::string_view text)
     return *known;
 }
 
+void note(db::transaction& tx, std::string_view action, std::int64_t id, std::string detail)
+{
+    trail::note(tx, {.actor = "keeper"}, {action, "key:" + std::to_string(id), std::move(detail)});
+}
+
+std::string about(role r, std::string const& name)
+{
+    json_writer detail;
+    detail.begin_object();
+    detail.member("name", name);
+    detail.member("role", to_string(r));
+    detail.end_object();
+    return detail.take();
+}
+
 } // namespace
 
 std::optional<role> parse_role(std::string_view text) noexcept
@@ -76,7 +93,8 @@ bool ensure(db::link& link, std::string_view secret, role r, std::string const& 
 {
     return db::transact(link, [&](db::transaction& tx) {
         auto const hash = hash_api_key(secret);
-        tx.exec(sql::api_keys::ensure, name, to_string(r), hash);
+        if (auto const id = tx.maybe<std::int64_t>(sql::api_keys::ensure, name, to_string(r), hash))
+            note(tx, "key.created", *id, about(r, name));
         return tx.one<bool>(sql::api_keys::is_active, hash);
     });
 }
@@ -98,6 +116,8 @@ bool revoke(db::link& link, std::int64_t id)
     std::optional<timestamp> earlier;
     return db::transact(link, [&](db::transaction& tx) {
         auto const now = tx.maybe<timestamp>(sql::api_keys::revoke, id, earlier);
+        if (now && now != earlier)
+            note(tx, "key.revoked", id, "{}");
         earlier = now ? now : earlier;
         return now.has_value();
     });

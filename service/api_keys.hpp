@@ -32,6 +32,8 @@ namespace api_keys {
 // control characters. It stands in the ledger, in the log and in `key list`.
 [[nodiscard]] std::optional<std::string> fault_of_name(std::string_view name);
 
+// These stand in the audit trail. There is no caller to name: they are done on the server itself.
+
 // Makes a key and returns its text, which is stored nowhere. Precondition: fault_of_name(name) is
 // empty.
 [[nodiscard]] std::string create(db::link&, role, std::string const& name);

@@ -181,8 +181,8 @@ private:
         for (auto const* cmd : cmds_)
             keys_.push_back(to_store_key(cmd->key));
         for (std::size_t i = 0; i < cmds_.size(); ++i)
-            questions.push_back(
-                {keys_[i], idempotency::lock_number(cmds_[i]->key), cmds_[i]->lines});
+            questions.push_back({keys_[i], idempotency::lock_number(cmds_[i]->key),
+                                 cmds_[i]->customer, cmds_[i]->lines});
         views_ = db::reservations::look(tx_, questions);
         if (!is_alone() || views_.front().has_key_lock)
             return;
@@ -207,6 +207,9 @@ private:
             answers_[i] = nothing_to_replay(cmd);
         else if (auto known = check_known(seen); !known)
             answers_[i] = std::move(known).error();
+        else if (seen.is_customer_blocked)
+            answers_[i] = refusal{.code = errc::customer_blocked,
+                                  .detail = "Nothing more is promised to this customer."};
         else if (auto const* missing = not_noted_of(cmd, seen))
             set_aside(*missing);
         else if (auto named = require_customer(limits_of(cmd, seen, 0)); !named)

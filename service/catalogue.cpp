@@ -5,7 +5,10 @@
 #include "db/levels.hpp"
 #include "db/movements.hpp"
 #include "db/transact.hpp"
+#include "service/json_writer.hpp"
 #include "service/ledger.hpp"
+#include "service/secrets.hpp"
+#include "service/trail.hpp"
 
 #include <algorithm>
 #include <map>
@@ -99,12 +102,120 @@ void receive_first_units(db::transaction& tx, level_key const& at, put_item_comm
     book.write();
 }
 
+// The settings of `shown` that are not those of `other`.
+void write_differences(json_writer& out, db::items::row const& shown, db::items::row const& other)
+{
+    auto const member = [&](std::string_view name, auto const& value, auto const& than) {
+        if (value != than)
+            out.member(name, value);
+    };
+    out.begin_object();
+    member("name", shown.name, other.name);
+    member("on_sale", shown.on_sale, other.on_sale);
+    member("sale_starts_at", shown.sale_starts_at, other.sale_starts_at);
+    member("sale_ends_at", shown.sale_ends_at, other.sale_ends_at);
+    member("max_per_customer", shown.max_per_customer, other.max_per_customer);
+    member("low_stock_at", shown.low_stock_at, other.low_stock_at);
+    member("strategy", shown.strategy, other.strategy);
+    member("admission", shown.admission, other.admission);
+    member("admission_pool", shown.admission_pool, other.admission_pool);
+    member("admission_ttl_seconds", shown.admission_ttl_seconds, other.admission_ttl_seconds);
+    out.end_object();
+}
+
+// Before and after, of the settings that changed; of a new item those that are not the usual ones.
+void note_settings(db::transaction& tx, put_item_command const& cmd, db::items::row const* before,
+                   db::items::row const& after)
+{
+    db::items::row const usual{.sku = after.sku};
+    auto const& earlier = before != nullptr ? *before : usual;
+    json_writer detail;
+    detail.begin_object();
+    if (before != nullptr) {
+        detail.key("before");
+        write_differences(detail, earlier, after);
+    }
+    detail.key("after");
+    write_differences(detail, after, earlier);
+    detail.end_object();
+    trail::note(
+        tx, {cmd.actor, cmd.request_id},
+        {before != nullptr ? "item.changed" : "item.created", "item:" + after.sku, detail.take()});
+}
+
 item load(db::transaction& tx, sku const& s)
 {
     return with_levels(tx, db::items::by_skus(tx, {s.str()})).at(0);
 }
 
+bool is_match(std::vector<std::string> const& tags, db::items::row const& row)
+{
+    auto const tag = settings_tag(to_settings(row));
+    return std::ranges::any_of(tags, [&](auto const& each) { return each == "*" || each == tag; });
+}
+
+// When a commit's answer was lost, the work runs again and may find what it did itself.
+struct attempts_of_put {
+    std::optional<timestamp> made_at;
+    std::optional<db::items::row> written;
+};
+
+result<put_item_answer> put_once(db::transaction& tx, put_item_command const& cmd,
+                                 level_key const& at, attempts_of_put& earlier)
+{
+    auto const present = db::items::lock(tx, {cmd.sku.str()});
+    bool const is_new = present.empty();
+    if (!is_new && earlier.made_at && db::items::made_at(tx, cmd.sku) == earlier.made_at)
+        return put_item_answer{load(tx, cmd.sku), true};
+    if (!is_new && earlier.written == present[0])
+        return put_item_answer{load(tx, cmd.sku), false};
+    if (is_new && cmd.if_match)
+        return refusal{.code = errc::precondition_failed,
+                       .detail = "There is no item " + cmd.sku.str() + "."};
+    if (cmd.if_match && !is_match(*cmd.if_match, present[0]))
+        return put_item_answer{load(tx, cmd.sku), false, false};
+    if (!is_new && cmd.on_hand)
+        return invalid("/on_hand", "can only be given when the item is created: "
+                                   "use /v1/stock/{sku}/adjustments");
+    auto const row = changed(is_new ? db::items::row{.sku = cmd.sku.str()} : present[0], cmd);
+    HOLDFAST_TRY_VOID(check_window(row));
+    if (is_new && db::items::insert(tx, std::vector{row}) == 0)
+        throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
+    if (is_new || cmd.location)
+        db::levels::create(tx, std::vector{at});
+    if (is_new || row != present[0])
+        note_settings(tx, cmd, is_new ? nullptr : &present[0], row);
+    if (is_new) {
+        receive_first_units(tx, at, cmd);
+        earlier.made_at = db::items::made_at(tx, cmd.sku);
+    } else if (row != present[0]) {
+        db::items::update(tx, std::vector{row});
+        earlier.written = row;
+    }
+    return put_item_answer{load(tx, cmd.sku), is_new};
+}
+
 } // namespace
+
+std::string settings_tag(item_settings const& s)
+{
+    std::string text;
+    auto const add = [&](auto const& value) {
+        auto const as_text = db::to_parameter(value);
+        text += as_text ? std::to_string(as_text->size()) + ':' + *as_text : "-";
+    };
+    add(s.name);
+    add(s.on_sale);
+    add(s.sale_starts_at);
+    add(s.sale_ends_at);
+    add(s.max_per_customer);
+    add(s.low_stock_at);
+    add(s.strategy);
+    add(s.admission);
+    add(s.admission_pool);
+    add(s.admission_ttl_seconds);
+    return to_hex(fingerprint(text));
+}
 
 catalogue::catalogue(std::string default_strategy, std::vector<std::string> strategy_names)
     : default_strategy_(std::move(default_strategy)), strategy_names_(std::move(strategy_names))
@@ -116,30 +227,8 @@ result<put_item_answer> catalogue::put(db::link& link, put_item_command const& c
         std::ranges::find(strategy_names_, **cmd.strategy) == strategy_names_.end())
         return invalid("/strategy", "is not the name of a strategy");
     level_key const at{cmd.sku, cmd.location.value_or(location())};
-    // When a commit's answer was lost, the work runs again and may find what it made itself.
-    std::optional<timestamp> made_at;
-    return db::transact(link, [&](db::transaction& tx) -> result<put_item_answer> {
-        auto const present = db::items::lock(tx, {cmd.sku.str()});
-        bool const is_new = present.empty();
-        if (!is_new && made_at && db::items::made_at(tx, cmd.sku) == made_at)
-            return put_item_answer{load(tx, cmd.sku), true};
-        if (!is_new && cmd.on_hand)
-            return invalid("/on_hand", "can only be given when the item is created: "
-                                       "use /v1/stock/{sku}/adjustments");
-        auto const row = changed(is_new ? db::items::row{.sku = cmd.sku.str()} : present[0], cmd);
-        HOLDFAST_TRY_VOID(check_window(row));
-        if (is_new && db::items::insert(tx, std::vector{row}) == 0)
-            throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
-        if (is_new || cmd.location)
-            db::levels::create(tx, std::vector{at});
-        if (is_new) {
-            receive_first_units(tx, at, cmd);
-            made_at = db::items::made_at(tx, cmd.sku);
-        } else if (row != present[0]) {
-            db::items::update(tx, std::vector{row});
-        }
-        return put_item_answer{load(tx, cmd.sku), is_new};
-    });
+    attempts_of_put earlier;
+    return db::transact(link, [&](db::transaction& tx) { return put_once(tx, cmd, at, earlier); });
 }
 
 result<item> catalogue::show(db::link& link, sku const& s) const

@@ -62,17 +62,24 @@ struct put_item_command {
     std::optional<std::optional<std::string>> admission = {};
     std::optional<units> admission_pool = {};
     std::optional<units> admission_ttl_seconds = {};
+    std::optional<std::string> request_id = {};
+    std::optional<std::vector<std::string>> if_match =
+        {}; // settings_tag or "*", one of which holds
 };
 
 struct put_item_answer {
     holdfast::item item;
     bool is_new = false;
+    bool is_match = true; // else nothing was changed, and the item is told as it stands
 };
+
+// Names settings: others have another tag. The numbers of an item are not in it.
+[[nodiscard]] std::string settings_tag(item_settings const&);
 
 struct item_filter {
     std::optional<std::string> q; // part of the SKU or the name, any case
     bool only_low = false;
-    std::optional<holdfast::sku> after; // continue after this SKU, in byte order
+    std::optional<holdfast::sku> after; // continue after this SKU, in the order of the list
     std::size_t limit = 50;
 };
 
@@ -90,13 +97,14 @@ public:
     catalogue(std::string default_strategy, std::vector<std::string> strategy_names);
 
     // Creates the item or changes the settings named. Refusals: validation_failed (unknown
-    // strategy, on_hand of an item that exists, a window that ends before it starts).
+    // strategy, on_hand of an item that exists, a window that ends before it starts),
+    // precondition_failed (if_match, and there is no such item).
     [[nodiscard]] result<put_item_answer> put(db::link&, put_item_command const&) const;
 
     // Refusals: unknown_sku.
     [[nodiscard]] result<item> show(db::link&, sku const&) const;
 
-    // By SKU in byte order.
+    // By SKU in byte order; those first whose SKU begins with a part of three characters or more.
     [[nodiscard]] std::vector<item> list(db::link&, item_filter const&) const;
 
     // Newest first. Refusals: unknown_sku.

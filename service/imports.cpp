@@ -7,8 +7,10 @@
 #include "db/levels.hpp"
 #include "db/transact.hpp"
 #include "service/expiry.hpp"
+#include "service/json_writer.hpp"
 #include "service/ledger.hpp"
 #include "service/overload.hpp"
+#include "service/trail.hpp"
 #include "stock/csv.hpp"
 
 #include <fmt/format.h>
@@ -389,6 +391,19 @@ import_report report_of(import_command const& cmd, std::string const& kept)
     return r;
 }
 
+void note_import(db::transaction& tx, import_command const& cmd, import_report const& report)
+{
+    json_writer detail;
+    detail.begin_object();
+    detail.member("mode", to_string(report.mode));
+    detail.member("rows", report.rows);
+    detail.member("created", report.created);
+    detail.member("changed", report.changed);
+    detail.member("unchanged", report.unchanged);
+    detail.end_object();
+    trail::note(tx, {cmd.actor, cmd.request_id}, {"import.applied", "catalogue", detail.take()});
+}
+
 // What one attempt leaves behind beside its answer.
 struct import_result {
     std::vector<movement> moved;
@@ -443,6 +458,7 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     HOLDFAST_TRY(auto report, std::move(plan).report());
     db::items::update(tx, changed);
     book.write();
+    note_import(tx, cmd, report);
     idempotency::finish(tx, cmd.key, kept_text(report));
     done.moved = book.movements();
     return outcome<import_report>{std::move(report), false};

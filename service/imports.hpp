@@ -26,6 +26,7 @@ struct import_command {
     import_mode mode = import_mode::set;
     import_run run = import_run::apply;
     std::string_view csv; // as stock/csv.hpp reads it
+    std::optional<std::string> request_id = {};
 };
 
 struct import_difference {

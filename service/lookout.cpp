@@ -30,8 +30,8 @@ db::session_options hasty(db::session_options options)
 
 } // namespace
 
-lookout::lookout(db::session_options options, authenticator& keys)
-    : link_(hasty(std::move(options))), keys_(keys)
+lookout::lookout(db::session_options options, authenticator& keys, blocked_customers& blocked)
+    : link_(hasty(std::move(options))), keys_(keys), blocked_(blocked)
 {
     look();
     thread_ = std::jthread([this](std::stop_token const& stop) { keep_looking(stop); });
@@ -50,8 +50,10 @@ void lookout::look()
     std::vector<std::string> found;
     try {
         found = database_is_ready(link_);
-        if (found.empty())
+        if (found.empty()) {
             keys_.refresh(link_);
+            blocked_.refresh(link_);
+        }
     } catch (db::error const&) {
         found = {does_not_answer};
     }

@@ -5,6 +5,7 @@
 
 #include "db/link.hpp"
 #include "service/api_keys.hpp"
+#include "service/blocked_customers.hpp"
 
 #include <chrono>
 #include <mutex>
@@ -17,8 +18,8 @@ namespace holdfast {
 
 class lookout {
 public:
-    // Has had its first look when it is made. Keeps the keys of `keys` up to date, too.
-    lookout(db::session_options, authenticator& keys);
+    // Has had its first look when it is made. Keeps `keys` and `blocked` up to date, too.
+    lookout(db::session_options, authenticator& keys, blocked_customers& blocked);
 
     // Why the database cannot serve requests, in sentences without any text of its own; empty when
     // it can. A look that is too long ago says that it does not answer.
@@ -32,6 +33,7 @@ private:
 
     db::link link_;
     authenticator& keys_;
+    blocked_customers& blocked_;
     std::mutex mutable mutex_; // guards the two below
     std::vector<std::string> reasons_;
     clock::time_point looked_at_;

@@ -5,6 +5,7 @@
 //   migrate · key · audit · doctor the keeper's commands  service/keeper.hpp
 //   import · export · drill · health  over HTTP           service/cli/
 //   events · webhook               over HTTP              service/cli/
+//   stock · reservation            over HTTP              service/cli/stock.hpp
 //   settings                       what can be set        service/config.hpp
 #include "db/embedded_cluster.hpp"
 #include "db/error.hpp"
@@ -14,6 +15,7 @@
 #include "service/cli/events.hpp"
 #include "service/cli/health.hpp"
 #include "service/cli/reconcile.hpp"
+#include "service/cli/stock.hpp"
 #include "service/cli/webhooks.hpp"
 #include "service/keeper.hpp"
 #include "service/serve.hpp"
@@ -87,6 +89,9 @@ public:
         add_events();
         add_webhook();
         add_reconcile();
+        add_stock();
+        add_adjust();
+        add_reservation();
         add_small();
     }
 
@@ -271,6 +276,75 @@ private:
         on(reconcile, [this] { return cli::reconcile(reconcile_, std::cout, std::cerr); });
     }
 
+    // What every command of a clerk takes.
+    void take_clerk_options(CLI::App& command)
+    {
+        clerk_.url = default_url;
+        add_server_options(command, clerk_.url, clerk_.key);
+        command.add_flag("--json", clerk_.json, "Print JSON");
+    }
+
+    void add_stock()
+    {
+        stock_ = &add(app_, "stock", "Look at stock and correct it");
+        stock_->require_subcommand(1);
+        auto& get = add(*stock_, "get", "Show an item with its levels");
+        take_clerk_options(get);
+        get.add_option("SKU", sku_, "Which")->required();
+        on(get, [this] { return cli::show_stock(clerk_, sku_, std::cout, std::cerr); });
+
+        auto& why = add(*stock_, "why", "Tell where the numbers of an item come from");
+        take_clerk_options(why);
+        why.add_option("SKU", sku_, "Which")->required();
+        on(why, [this] { return cli::explain_stock(clerk_, sku_, std::cout, std::cerr); });
+
+        auto& list = add(*stock_, "list", "List items");
+        take_clerk_options(list);
+        list.add_option("PART", list_.part, "A part of SKU or name");
+        list.add_flag("--low", list_.low, "Only what is at low_stock_at or below");
+        list.add_option("--count", list_.count, "At most so many")
+            ->check(CLI::Range(1, 200))
+            ->capture_default_str();
+        on(list, [this] { return cli::list_stock(clerk_, list_, std::cout, std::cerr); });
+    }
+
+    void add_adjust()
+    {
+        auto& adjust = add(*stock_, "adjust", "Correct, receive or count units");
+        take_clerk_options(adjust);
+        adjust.add_option("SKU", adjust_.sku, "Which")->required();
+        adjust.add_option("--by", adjust_.delta, "Units more or, below 0, fewer");
+        adjust.add_option("--to", adjust_.set_to, "The new number on hand");
+        adjust.add_option("--expect", adjust_.expect_on_hand,
+                          "With --to: the number you saw; refused when it is another one");
+        adjust.add_option("--reason", adjust_.reason, "received, damaged, lost, found, …")
+            ->required();
+        adjust.add_option("--location", adjust_.location, "Where")->capture_default_str();
+        adjust.add_option("--note", adjust_.note, "More about it");
+        adjust.add_option("--reference", adjust_.reference, "What it belongs to");
+        adjust.add_flag("--allow-short", adjust_.allow_short, "Go below what is reserved");
+        on(adjust, [this] { return cli::adjust_stock(clerk_, adjust_, std::cout, std::cerr); });
+    }
+
+    void add_reservation()
+    {
+        auto& reservation = add(app_, "reservation", "Look at a reservation and release it");
+        reservation.require_subcommand(1);
+        auto& show = add(reservation, "show", "Show a reservation with its lines");
+        take_clerk_options(show);
+        show.add_option("ID", reservation_, "Which")->required();
+        on(show,
+           [this] { return cli::show_reservation(clerk_, reservation_, std::cout, std::cerr); });
+
+        auto& release = add(reservation, "release", "Give the units of a hold back");
+        take_clerk_options(release);
+        release.add_option("ID", reservation_, "Which")->required();
+        release.add_option("--reason", reason_, "Why; stands in the ledger");
+        on(release, [this] {
+            return cli::release_reservation(clerk_, reservation_, reason_, std::cout, std::cerr);
+        });
+    }
+
     void add_small()
     {
         auto& health = add(app_, "health", "Ask whether a service is ready: status 0 if it is");
@@ -298,6 +372,13 @@ private:
     cli::listen_options listen_;
     cli::resend_options resend_;
     cli::reconcile_options reconcile_;
+    CLI::App* stock_ = nullptr;
+    cli::clerk_options clerk_;
+    cli::stock_list_options list_;
+    cli::adjust_options adjust_;
+    std::string sku_;
+    std::string reservation_;
+    std::string reason_;
     std::string health_url_;
     std::string import_mode_;
     std::string role_name_;

@@ -8,6 +8,7 @@
 #include "service/idempotency.hpp"
 #include "service/metrics.hpp"
 #include "service/tokens.hpp"
+#include "service/trail.hpp"
 #include "stock/reservation.hpp"
 #include "stock/result.hpp"
 #include "strategies/registry.hpp"
@@ -59,6 +60,7 @@ struct reserve_command {
     bool is_accepted = false;               // by Redis, under these notes
     bool may_only_replay = false;           // else it is short of units
     std::optional<std::string> token = {};  // for the item that asks for one
+    bool is_doubtful = false;               // so Redis must not accept it by itself
 };
 
 enum class if_expired { refuse, reserve_again };
@@ -73,11 +75,14 @@ struct confirm_command {
 struct release_command {
     uuid id;
     std::string actor;
+    std::optional<std::string> reason = {}; // stands in the ledger as the note
 };
 
 struct extend_command {
     uuid id;
     std::chrono::seconds ttl{900}; // from now
+    staff by = {};
+    std::optional<std::string> reason = {}; // stands in the audit trail: no unit moves
 };
 
 using settle_command = std::variant<confirm_command, release_command, extend_command>;
@@ -129,10 +134,10 @@ public:
     reservations(strategy_registry const&, reservation_settings, metrics&);
 
     // Takes all lines or nothing. Refusals: idempotency_key_reused, idempotency_key_in_progress,
-    // unknown_sku, unknown_reservation (supersedes), already_confirmed (supersedes), not_on_sale,
-    // token_required, token_invalid, token_expired, token_used, validation_failed (a limited SKU
-    // without customer; a token that does not go with the lines), customer_limit,
-    // insufficient_stock (with items). A refusal leaves the token unspent.
+    // unknown_sku, customer_blocked, unknown_reservation (supersedes), already_confirmed
+    // (supersedes), not_on_sale, token_required, token_invalid, token_expired, token_used,
+    // validation_failed (a limited SKU without customer; a token that does not go with the lines),
+    // customer_limit, insufficient_stock (with items). A refusal leaves the token unspent.
     [[nodiscard]] result<outcome<reservation>> reserve(db::link&, reserve_command const&) const;
 
     // The same for many in one transaction, with an answer for each: what they come to is what they

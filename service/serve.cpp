@@ -126,6 +126,15 @@ void import_sample(db::link& link, imports const& importing)
     log::info("sample.imported", {{"rows", done.value().value.rows}});
 }
 
+// What has to be in the database before anybody can work with it.
+void furnish(database& base, serve_options const& options, imports const& importing)
+{
+    db::link link(base.session());
+    ensure_admin_key(options.settings, link);
+    if (options.with_sample_catalogue)
+        import_sample(link, importing);
+}
+
 // Watches the private cluster, if there is one, until a stop signal comes.
 void wait_for_stop(stop_signals const& signals, std::optional<db::embedded_cluster>& cluster)
 {
@@ -207,16 +216,12 @@ int serve(serve_options const& options)
     catalogue const items(settings.strategy, strategies.names());
     adjustments const adjusting(counted);
     imports const importing(counted);
-    {
-        db::link link(base.session());
-        ensure_admin_key(settings, link);
-        if (options.with_sample_catalogue)
-            import_sample(link, importing);
-    }
+    furnish(base, options, importing);
 
     worker_pool workers(pool_options_of(settings, base.session()), counted);
     lanes reserving_lanes(lane_options_of(settings, base.session()), reserving, workers, counted);
     authenticator keys;
+    blocked_customers blocked;
     fast_path::roster roster;
     std::optional<fast_path::gate> gate;
     if (!settings.redis_url.empty())
@@ -224,7 +229,7 @@ int serve(serve_options const& options)
     fast_path::desk desk(reserving_lanes, workers, roster, gate, rules, counted);
     fast_path::inspector inspector(workers, roster, gate);
     fast_path::door door(workers, gate, reserving.secret_of_tokens(), counted);
-    lookout const watch(base.session(), keys);
+    lookout const watch(base.session(), keys, blocked);
     auditor audits;
     event_feed const events({.is_held_told = settings.events_held == flag::on});
     event_bell bell;
@@ -233,9 +238,10 @@ int serve(serve_options const& options)
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings, counted,    workers,         desk,      roster, inspector, door,
-                  keys,     key_limits, customer_limits, reserving, items,  adjusting, importing,
-                  audits,   watch,      events,          bell,      hooks};
+    http::app app{settings,        counted,   workers, desk,      roster,
+                  inspector,       door,      keys,    blocked,   key_limits,
+                  customer_limits, reserving, items,   adjusting, importing,
+                  audits,          watch,     events,  bell,      hooks};
     workers::background const working(settings, base.session(), events, bell, guard, roster,
                                       reserving, counted);
     auto const where = parse_endpoint(settings.listen).value();

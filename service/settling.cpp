@@ -6,6 +6,7 @@
 #include "db/transact.hpp"
 #include "service/availability.hpp"
 #include "service/customer_limits.hpp"
+#include "service/json_writer.hpp"
 #include "service/ledger.hpp"
 #include "service/overload.hpp"
 #include "service/reservations.hpp"
@@ -187,7 +188,7 @@ public:
         if (r.state != reservation_state::held)
             return r;
         put_back(book_, r, found->is_due ? movement_kind::expired : movement_kind::released,
-                 {.actor = cmd.actor});
+                 {.actor = cmd.actor, .note = cmd.reason});
         return settle(r, found->is_due ? reservation_state::expired : reservation_state::released);
     }
 
@@ -205,6 +206,8 @@ public:
             return expired();
         r.expires_at = locked_.now + cmd.ttl;
         extended_[r.id] = cmd.ttl;
+        if (cmd.reason)
+            reasoned_.push_back(&cmd);
         return r;
     }
 
@@ -226,6 +229,8 @@ public:
                 extensions.push_back({id, ttl});
             db::reservations::extend(tx_, extensions);
         }
+        for (auto const* extension : reasoned_)
+            note(*extension);
         if (!settled_.empty())
             db::reservations::settle(tx_, settled_);
     }
@@ -248,10 +253,21 @@ private:
         return ended;
     }
 
+    void note(extend_command const& cmd)
+    {
+        json_writer detail;
+        detail.begin_object();
+        detail.member("reason", cmd.reason);
+        detail.member("ttl_seconds", cmd.ttl.count());
+        detail.end_object();
+        trail::note(tx_, cmd.by, {"hold.extended", "reservation:" + cmd.id.str(), detail.take()});
+    }
+
     db::transaction& tx_;
     ledger& book_;
     db::reservations::locked locked_;
     std::map<uuid, std::chrono::seconds> extended_;
+    std::vector<extend_command const*> reasoned_; // extensions that say why
     std::vector<reservation const*> settled_;
 };
 

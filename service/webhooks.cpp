@@ -95,6 +95,31 @@ result<webhook> on_locked(db::link& link, uuid const& id, Work const& work)
     });
 }
 
+// Without its secrets.
+std::string about(store::webhook const& row)
+{
+    json_writer detail;
+    detail.begin_object();
+    detail.member("url", row.url);
+    detail.member("types", row.types);
+    detail.member("sku_prefix", row.sku_prefix);
+    detail.member("description", row.description);
+    detail.member("state", row.state);
+    detail.end_object();
+    return detail.take();
+}
+
+void note(db::transaction& tx, staff const& by, std::string_view action, uuid const& id,
+          std::string detail = "{}")
+{
+    trail::note(tx, by, {action, "webhook:" + id.str(), std::move(detail)});
+}
+
+std::string before_and_after(std::string const& before, std::string const& after)
+{
+    return R"({"before":)" + before + R"(,"after":)" + after + '}';
+}
+
 std::string test_body(std::string const& id)
 {
     auto const now =
@@ -172,7 +197,7 @@ result<void> webhooks::check_url(std::string const& text) const
     return {};
 }
 
-result<webhook> webhooks::create(db::link& link, webhook_settings settings) const
+result<webhook> webhooks::create(db::link& link, webhook_settings settings, staff const& by) const
 {
     HOLDFAST_TRY_VOID(check_url(settings.url));
     auto const secret = make_webhook_secret();
@@ -187,7 +212,10 @@ result<webhook> webhooks::create(db::link& link, webhook_settings settings) cons
         if (auto const earlier = store::by_id(tx, made.id)) // a commit whose answer was lost
             return std::optional(earlier->created_at);
         store::lock_list(tx);
-        return store::insert(tx, made, secret, webhooks_max);
+        auto const inserted = store::insert(tx, made, secret, webhooks_max);
+        if (inserted)
+            note(tx, by, "webhook.created", made.id, about(made));
+        return inserted;
     });
     if (!created_at)
         return invalid("", "there are " + std::to_string(webhooks_max) +
@@ -218,11 +246,13 @@ result<webhook> webhooks::show(db::link& link, uuid const& id) const
     return to_webhook(std::move(*found));
 }
 
-result<webhook> webhooks::change(db::link& link, uuid const& id, webhook_change const& to) const
+result<webhook> webhooks::change(db::link& link, uuid const& id, webhook_change const& to,
+                                 staff const& by) const
 {
     if (to.url)
         HOLDFAST_TRY_VOID(check_url(*to.url));
     return on_locked(link, id, [&](db::transaction& tx, store::webhook& row) {
+        auto const before = about(row);
         row.url = to.url.value_or(row.url);
         if (to.types)
             row.types = to_names(*to.types);
@@ -233,16 +263,21 @@ result<webhook> webhooks::change(db::link& link, uuid const& id, webhook_change 
             row.disabled_reason.reset();
         }
         store::change(tx, row);
+        if (auto const after = about(row); after != before)
+            note(tx, by, "webhook.changed", id, before_and_after(before, after));
         if (to.is_active == true)
             store::hurry(tx, id, std::nullopt);
     });
 }
 
-result<void> webhooks::remove(db::link& link, uuid const& id) const
+result<void> webhooks::remove(db::link& link, uuid const& id, staff const& by) const
 {
     bool was_there = false; // a commit whose answer was lost has removed it already
     bool const is_removed = db::transact(link, [&](db::transaction& tx) {
-        was_there = was_there || store::lock(tx, id).has_value();
+        if (auto const found = store::lock(tx, id)) {
+            was_there = true;
+            note(tx, by, "webhook.deleted", id, about(*found));
+        }
         store::remove(tx, id);
         return was_there;
     });
@@ -251,20 +286,23 @@ result<void> webhooks::remove(db::link& link, uuid const& id) const
     return {};
 }
 
-result<webhook> webhooks::rotate(db::link& link, uuid const& id,
-                                 std::chrono::seconds keep_former) const
+result<webhook> webhooks::rotate(db::link& link, uuid const& id, std::chrono::seconds keep_former,
+                                 staff const& by) const
 {
     auto const secret = make_webhook_secret();
     auto answer = on_locked(link, id, [&](db::transaction& tx, store::webhook& row) {
-        if (store::secret_of(row.secret) != secret)
-            store::rotate(tx, id, secret, keep_former);
+        if (store::secret_of(row.secret) == secret)
+            return; // a commit whose answer was lost
+        store::rotate(tx, id, secret, keep_former);
+        note(tx, by, "webhook.rotated", id);
     });
     if (answer)
         answer->secret = to_whsec(secret);
     return answer;
 }
 
-result<webhook> webhooks::replay(db::link& link, uuid const& id, timestamp since) const
+result<webhook> webhooks::replay(db::link& link, uuid const& id, timestamp since,
+                                 staff const& by) const
 {
     auto const found = feed_.since(link, since);
     return on_locked(link, id, [&](db::transaction& tx, store::webhook& row) {
@@ -274,6 +312,7 @@ result<webhook> webhooks::replay(db::link& link, uuid const& id, timestamp since
             place = std::min(place, parse_event_place(each.place).value_or(event_place()));
         store::drop_backlog(tx, id, std::nullopt);
         store::move(tx, id, to_string(place));
+        note(tx, by, "webhook.replayed", id, R"({"since":")" + to_rfc3339(since) + "\"}");
     });
 }
 

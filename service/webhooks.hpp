@@ -7,6 +7,7 @@
 #include "db/webhooks.hpp"
 #include "service/address_guard.hpp"
 #include "service/event_feed.hpp"
+#include "service/trail.hpp"
 #include "stock/event.hpp"
 #include "stock/result.hpp"
 
@@ -76,21 +77,23 @@ public:
 
     // It is told what happens from now on. Refusals of this and of change(): validation_failed, for
     // an address that may not be called, and when there are webhooks_max already.
-    [[nodiscard]] result<webhook> create(db::link&, webhook_settings) const;
+    [[nodiscard]] result<webhook> create(db::link&, webhook_settings, staff const& by = {}) const;
 
     [[nodiscard]] std::vector<webhook> list(db::link&, webhook_filter const&) const;
 
     // Refusals of all the others: not_found.
     [[nodiscard]] result<webhook> show(db::link&, uuid const&) const;
-    [[nodiscard]] result<webhook> change(db::link&, uuid const&, webhook_change const&) const;
-    [[nodiscard]] result<void> remove(db::link&, uuid const&) const;
+    [[nodiscard]] result<webhook> change(db::link&, uuid const&, webhook_change const&,
+                                         staff const& by = {}) const;
+    [[nodiscard]] result<void> remove(db::link&, uuid const&, staff const& by = {}) const;
 
     // A new secret; the one before signs as well for a while.
-    [[nodiscard]] result<webhook> rotate(db::link&, uuid const&,
-                                         std::chrono::seconds keep_former) const;
+    [[nodiscard]] result<webhook> rotate(db::link&, uuid const&, std::chrono::seconds keep_former,
+                                         staff const& by = {}) const;
 
     // Everything that was told since then is told again.
-    [[nodiscard]] result<webhook> replay(db::link&, uuid const&, timestamp since) const;
+    [[nodiscard]] result<webhook> replay(db::link&, uuid const&, timestamp since,
+                                         staff const& by = {}) const;
 
     // Sends a message that says nothing but that it came.
     [[nodiscard]] result<webhook_delivery> test(db::link&, uuid const&) const;

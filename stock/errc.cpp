@@ -31,6 +31,7 @@ text text_of(errc code) noexcept
     case errc::idempotency_key_in_progress:
         return {"idempotency-key-in-progress", "The first request with this key is still running"};
     case errc::unknown_sku: return {"unknown-sku", "There is no such SKU"};
+    case errc::customer_blocked: return {"customer-blocked", "The customer is blocked"};
     case errc::unknown_reservation: return {"unknown-reservation", "There is no such reservation"};
     case errc::events_expired:
         return {"events-expired", "Some events after this place are no longer kept"};

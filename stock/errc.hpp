@@ -20,6 +20,7 @@ enum class errc {
     idempotency_key_reused,
     idempotency_key_in_progress,
     unknown_sku,
+    customer_blocked,
     unknown_reservation,
     events_expired,
     precondition_failed,

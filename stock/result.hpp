@@ -24,12 +24,14 @@ struct shortfall {
 };
 
 // One fault in a request: where it is (RFC 6901 JSON pointer) and what is wrong there.
-// `row` and `column` are set for a line of an imported file (row as an editor counts it).
+// `row` and `column` are set for a line of an imported file (row as an editor counts it), `code`
+// for one of many commands in a request, each of which has its own refusal.
 struct invalid_member {
     std::string pointer;
     std::string detail;
     std::size_t row = 0;
     std::string column = {};
+    std::optional<errc> code = {};
 };
 
 // Why a request was refused, with what helps the caller to go on. Part of the domain, never a

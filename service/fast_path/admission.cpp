@@ -193,7 +193,7 @@ admission::admission(reserve_command const& cmd, items const& all)
         p->home = home_of(cmd.customer, note, p->of.buckets);
     }
     if (!takes || parts_.size() != 1 || !parts_.front()->of.is_async || cmd.confirm_at_once ||
-        cmd.token)
+        cmd.token || cmd.is_doubtful)
         return;
     auto const now = std::chrono::system_clock::now();
     to_be_queued_ = {.id = id_,

@@ -2,6 +2,7 @@
 #include "service/fast_path/roster.hpp"
 
 #include "db/transact.hpp"
+#include "service/json_writer.hpp"
 
 #include <utility>
 
@@ -30,11 +31,20 @@ void roster::refresh(db::link& link)
     queues_ = std::move(queues);
 }
 
-result<void> roster::switch_on(db::link& link, sku const& which, bool is_async, int buckets)
+result<void> roster::switch_on(db::link& link, sku const& which, mode_wanted wanted,
+                               staff const& by)
 {
-    auto const* const mode = is_async ? "async" : "durable";
+    auto const* const mode = wanted.is_async ? "async" : "durable";
     bool const is_known = db::transact(link, [&](db::transaction& tx) {
-        return db::fast_path::switch_on(tx, which, mode, buckets);
+        if (!db::fast_path::switch_on(tx, which, mode, wanted.buckets))
+            return false;
+        json_writer detail;
+        detail.begin_object();
+        detail.member("mode", std::string_view(mode));
+        detail.member("buckets", wanted.buckets);
+        detail.end_object();
+        trail::note(tx, by, {"fast_path.switched_on", "item:" + which.str(), detail.take()});
+        return true;
     });
     refresh(link);
     if (!is_known)
@@ -43,10 +53,14 @@ result<void> roster::switch_on(db::link& link, sku const& which, bool is_async, 
     return {};
 }
 
-result<void> roster::switch_off(db::link& link, sku const& which)
+result<void> roster::switch_off(db::link& link, sku const& which, staff const& by)
 {
-    bool const was_on = db::transact(
-        link, [&](db::transaction& tx) { return db::fast_path::switch_off(tx, which); });
+    bool const was_on = db::transact(link, [&](db::transaction& tx) {
+        bool const is_changed = db::fast_path::switch_off(tx, which);
+        if (is_changed)
+            trail::note(tx, by, {"fast_path.switched_off", "item:" + which.str()});
+        return is_changed;
+    });
     refresh(link);
     if (!was_on)
         return refusal{.code = errc::not_found, .detail = which.str() + " has no fast path."};

@@ -6,6 +6,7 @@
 #include "db/fast_path.hpp"
 #include "db/link.hpp"
 #include "service/fast_path/admission.hpp"
+#include "service/trail.hpp"
 
 #include <chrono>
 #include <memory>
@@ -24,6 +25,12 @@ inline constexpr auto lease_is_over = std::chrono::milliseconds(600);
 // An item that may have requests in queues.
 struct queues_of {
     holdfast::sku sku;
+    int buckets = 1;
+};
+
+// How Redis is to stand before an item.
+struct mode_wanted {
+    bool is_async = false;
     int buckets = 1;
 };
 
@@ -46,10 +53,10 @@ public:
     void refresh(db::link&);
 
     // Has Redis stand before an item, or changes how. Refusals: unknown_sku.
-    result<void> switch_on(db::link&, sku const&, bool is_async, int buckets);
+    result<void> switch_on(db::link&, sku const&, mode_wanted, staff const& by = {});
 
     // Refusals: not_found. Redis may answer for `lease_is_over` more.
-    result<void> switch_off(db::link&, sku const&);
+    result<void> switch_off(db::link&, sku const&, staff const& by = {});
 
     // Leaves an item to PostgreSQL alone, for every process: until Redis is loaded anew, or for a
     // while. Nothing happens when its epoch is another one. Whoever wants to serve it past Redis

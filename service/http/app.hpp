@@ -5,6 +5,7 @@
 #include "service/adjustments.hpp"
 #include "service/api_keys.hpp"
 #include "service/audit.hpp"
+#include "service/blocked_customers.hpp"
 #include "service/catalogue.hpp"
 #include "service/config.hpp"
 #include "service/event_bell.hpp"
@@ -34,6 +35,7 @@ struct app {
     fast_path::inspector& inspector;
     fast_path::door& door;
     authenticator& keys;
+    blocked_customers& blocked;
     rate_limiter& key_limits;
     rate_limiter& customer_limits;
     holdfast::reservations const& reservations;

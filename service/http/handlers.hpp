@@ -25,9 +25,17 @@ pending_reply return_units(request const&, app&);
 pending_reply list_items(request const&, app&);
 pending_reply put_item(request const&, app&);
 pending_reply show_item(request const&, app&);
+pending_reply explain_item(request const&, app&);
 pending_reply adjust_stock(request const&, app&);
+pending_reply adjust_many(request const&, app&);
+pending_reply transfer_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
 pending_reply import_stock(request const&, app&);
+
+// customers.cpp
+pending_reply list_blocked_customers(request const&, app&);
+pending_reply block_customer(request const&, app&);
+pending_reply unblock_customer(request const&, app&);
 
 // tokens.cpp
 pending_reply give_token(request const&, app&);
@@ -55,6 +63,9 @@ pending_reply test_webhook(request const&, app&);
 pending_reply replay_webhook(request const&, app&);
 pending_reply list_deliveries(request const&, app&);
 pending_reply resend_delivery(request const&, app&);
+
+// trail.cpp
+pending_reply list_trail(request const&, app&);
 
 // service.cpp
 pending_reply show_audit(request const&, app&);

@@ -22,6 +22,7 @@ int status_of(errc code) noexcept
     case errc::idempotency_key_missing: return 400;
     case errc::unauthenticated: return 401;
     case errc::forbidden:
+    case errc::customer_blocked:
     case errc::token_required:
     case errc::token_invalid: return 403;
     case errc::not_found:
@@ -113,6 +114,8 @@ void write_errors(json_writer& body, std::vector<invalid_member> const& errors)
         if (!error.column.empty())
             body.member("column", error.column);
         body.member("detail", error.detail);
+        if (error.code)
+            body.member("code", slug(*error.code));
         body.end_object();
     }
     body.end_array();
@@ -136,7 +139,8 @@ problem_head head_of(refusal const& why) noexcept
     return {status_of(why.code), slug(why.code), title(why.code), why.detail};
 }
 
-reply refused(refusal const& why, problem_head const& head, request const& about)
+reply refused(refusal const& why, problem_head const& head, request const& about,
+              std::string_view item = {})
 {
     json_writer body;
     begin(body, head, about);
@@ -146,6 +150,10 @@ reply refused(refusal const& why, problem_head const& head, request const& about
         write_items(body, why.items);
     if (!why.errors.empty())
         write_errors(body, why.errors);
+    if (!item.empty()) {
+        body.key("item");
+        body.raw(item);
+    }
 
     auto answer = finished(body, head.status);
     if (why.retry_after)
@@ -159,7 +167,12 @@ reply refused(refusal const& why, problem_head const& head, request const& about
 
 reply problem(refusal const& why, request const& about)
 {
-    auto answer = refused(why, head_of(why), about);
+    return problem(why, about, {});
+}
+
+reply problem(refusal const& why, request const& about, std::string_view item)
+{
+    auto answer = refused(why, head_of(why), about, item);
     answer.refused = why.code;
     return answer;
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::http {
@@ -25,6 +26,10 @@ struct fault_report {
 };
 
 [[nodiscard]] reply problem(refusal const&, request const&);
+
+// The same with the item as it stands, as JSON.
+[[nodiscard]] reply problem(refusal const&, request const&, std::string_view item);
+
 [[nodiscard]] reply problem(fault_report const&, request const&);
 
 // 431: payload_too_large, of the header instead of the body, which its title says.

@@ -26,9 +26,16 @@ constexpr std::array table{
     route{"GET", "/v1/stock", list_items, role::viewer},
     route{"PUT", "/v1/stock/{sku}", put_item, role::admin},
     route{"GET", "/v1/stock/{sku}", show_item, role::viewer},
+    route{"GET", "/v1/stock/{sku}/why", explain_item, role::viewer},
     route{"POST", "/v1/stock/{sku}/adjustments", adjust_stock, role::admin},
     route{"GET", "/v1/stock/{sku}/movements", list_movements, role::viewer},
+    route{"POST", "/v1/adjustments", adjust_many, role::admin},
+    route{"POST", "/v1/transfers", transfer_stock, role::admin},
     route{"POST", "/v1/imports", import_stock, role::admin, import_bytes_max, "text/csv"},
+
+    route{"GET", "/v1/blocked-customers", list_blocked_customers, role::viewer},
+    route{"PUT", "/v1/blocked-customers/{customer}", block_customer, role::admin},
+    route{"DELETE", "/v1/blocked-customers/{customer}", unblock_customer, role::admin},
 
     route{"GET", "/v1/fast-path", list_fast_paths, role::viewer},
     route{"PUT", "/v1/fast-path/{sku}", put_fast_path, role::admin},
@@ -51,6 +58,7 @@ constexpr std::array table{
     route{"GET", "/v1/webhooks/{id}/deliveries", list_deliveries, role::admin},
     route{"POST", "/v1/webhooks/{id}/deliveries/{delivery}/resend", resend_delivery, role::admin},
 
+    route{"GET", "/v1/trail", list_trail, role::admin},
     route{"GET", "/v1/audit", show_audit, role::viewer},
     route{"GET", "/livez", livez, {}},
     route{"GET", "/readyz", readyz, {}},

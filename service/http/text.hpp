@@ -35,6 +35,8 @@ inline constexpr std::string_view movements_list = "m";
 inline constexpr std::string_view webhooks_list = "w";
 inline constexpr std::string_view deliveries_list = "d";
 inline constexpr std::string_view drift_list = "x";
+inline constexpr std::string_view blocked_list = "b";
+inline constexpr std::string_view trail_list = "t";
 
 // An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing
 // to another: `list` is its name.

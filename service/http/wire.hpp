@@ -5,8 +5,10 @@
 
 #include "service/adjustments.hpp"
 #include "service/audit.hpp"
+#include "service/blocked_customers.hpp"
 #include "service/catalogue.hpp"
 #include "service/event_feed.hpp"
+#include "service/explanation.hpp"
 #include "service/fast_path/door.hpp"
 #include "service/fast_path/inspection.hpp"
 #include "service/fast_path/unfulfilled.hpp"
@@ -14,6 +16,7 @@
 #include "service/imports.hpp"
 #include "service/json_writer.hpp"
 #include "service/reservations.hpp"
+#include "service/trail.hpp"
 #include "service/webhooks.hpp"
 #include "stock/result.hpp"
 
@@ -26,6 +29,7 @@
 namespace holdfast::http {
 
 inline constexpr std::size_t lines_max = 100;
+inline constexpr std::size_t adjustment_rows_max = 1000;
 inline constexpr std::size_t metadata_bytes_max = 4096;
 inline constexpr units ttl_seconds_max = 604'800;
 inline constexpr units admission_pool_max = 1'000'000;
@@ -49,10 +53,19 @@ inline constexpr units admission_ttl_seconds_max = 86'400;
 [[nodiscard]] result<put_item_command> parse_put_item(request const&);
 [[nodiscard]] result<sku> parse_sku(request const&);
 [[nodiscard]] result<item_filter> parse_item_filter(request const&);
+
+// What is to be explained: all levels of an item, or one.
+struct explanation_query {
+    holdfast::sku sku;
+    std::optional<holdfast::location> only;
+};
+[[nodiscard]] result<explanation_query> parse_explanation_query(request const&);
 [[nodiscard]] result<movement_filter> parse_movement_filter(request const&);
 
 // Refusals: idempotency_key_missing.
 [[nodiscard]] result<adjust_command> parse_adjust(request const&);
+[[nodiscard]] result<bulk_adjust_command> parse_bulk_adjust(request const&);
+[[nodiscard]] result<transfer_command> parse_transfer(request const&);
 
 // The command looks into the request's body. Refusals: idempotency_key_missing.
 [[nodiscard]] result<import_command> parse_import(request const&);
@@ -95,6 +108,10 @@ struct webhook_replay {
 [[nodiscard]] result<webhook_replay> parse_webhook_replay(request const&);
 [[nodiscard]] result<delivery_filter> parse_delivery_filter(request const&);
 
+[[nodiscard]] result<block_command> parse_block(request const&);
+[[nodiscard]] result<std::string> parse_customer(request const&);
+[[nodiscard]] result<blocked_filter> parse_blocked_filter(request const&);
+
 [[nodiscard]] result<token_bearer> parse_token_request(request const&);
 
 struct fast_path_request {
@@ -109,6 +126,14 @@ struct fast_path_request {
 
 [[nodiscard]] result<fast_path::drift_filter> parse_drift_filter(request const&);
 
+// Whom the audit trail names for what a request does.
+[[nodiscard]] inline staff staff_of(request const& req)
+{
+    return {req.who.name, req.id};
+}
+
+[[nodiscard]] result<trail_filter> parse_trail_filter(request const&);
+
 // For what takes no parameters at all.
 [[nodiscard]] result<void> parse_nothing(request const&);
 
@@ -117,6 +142,7 @@ struct fast_path_request {
 
 // With what stands before it, if anything does.
 [[nodiscard]] std::string to_json(item const&, std::optional<fast_path::standing> const&);
+[[nodiscard]] std::string to_json(blocked_customer const&);
 [[nodiscard]] std::string to_json(token_bearer const&, fast_path::let_in const&);
 [[nodiscard]] std::string to_json(token_bearer const&, fast_path::told_to_wait const&);
 [[nodiscard]] std::string to_json(fast_path::standing const&);
@@ -125,6 +151,9 @@ struct fast_path_request {
 [[nodiscard]] std::string to_json(fast_path::queued_request const&);
 [[nodiscard]] std::string to_json(fast_path::unfulfilled const&);
 [[nodiscard]] std::string to_json(adjustment const&);
+[[nodiscard]] std::string to_json(bulk_adjustment const&);
+[[nodiscard]] std::string to_json(transfer const&);
+[[nodiscard]] std::string to_json(explanation const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);
 [[nodiscard]] std::string to_json(event const&);
@@ -143,6 +172,8 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(reservation_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<blocked_customer const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<trail_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook_delivery const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<fast_path::past_finding const> found,

@@ -63,9 +63,8 @@ void write(json_writer& out, reservation const& r)
     out.end_object();
 }
 
-void write(json_writer& out, level_at const& l)
+void write_members(json_writer& out, level_at const& l)
 {
-    out.begin_object();
     out.member("location", l.location);
     out.member("on_hand", l.level.on_hand);
     out.member("reserved", l.level.reserved);
@@ -73,6 +72,12 @@ void write(json_writer& out, level_at const& l)
     out.member("version", l.level.version);
     if (l.level.short_by() > 0)
         out.member("short", l.level.short_by());
+}
+
+void write(json_writer& out, level_at const& l)
+{
+    out.begin_object();
+    write_members(out, l);
     out.end_object();
 }
 
@@ -135,6 +140,21 @@ void write(json_writer& out, ledger_entry const& entry)
     out.end_object();
 }
 
+void write_members(json_writer& out, adjustment const& a)
+{
+    out.key("movement");
+    write(out, a.entry);
+    out.key("level");
+    write(out, a.level);
+}
+
+void write(json_writer& out, adjustment const& a)
+{
+    out.begin_object();
+    write_members(out, a);
+    out.end_object();
+}
+
 void write(json_writer& out, concerned_hold const& hold)
 {
     out.begin_object();
@@ -143,6 +163,16 @@ void write(json_writer& out, concerned_hold const& hold)
     out.member("expires_at", hold.expires_at);
     out.member("customer", hold.customer);
     out.member("reference", hold.reference);
+    out.end_object();
+}
+
+void write(json_writer& out, db::movements::sum const& sum)
+{
+    out.begin_object();
+    out.member("kind", to_string(sum.kind));
+    out.member("reason", sum.reason);
+    out.member("movements", sum.movements);
+    out.member("on_hand_delta", sum.on_hand_delta);
     out.end_object();
 }
 
@@ -177,6 +207,29 @@ void write(json_writer& out, violation const& v)
 // For lists of any of the above.
 constexpr auto write_one = [](json_writer& out, auto const& one) { write(out, one); };
 
+void write(json_writer& out, level_explanation const& l)
+{
+    out.begin_object();
+    write_members(out, l.level);
+    out.key("brought_forward");
+    if (l.brought_forward) {
+        out.begin_object();
+        out.member("version", l.brought_forward->version);
+        out.member("on_hand", l.brought_forward->on_hand);
+        out.end_object();
+    } else {
+        out.null();
+    }
+    write_array<db::movements::sum>(out, "sums", l.sums, write_one);
+    write_array<concerned_hold>(out, "holds", l.holds, write_one);
+    out.key("more_holds");
+    out.begin_object();
+    out.member("count", l.more_holds);
+    out.member("quantity", l.more_held);
+    out.end_object();
+    out.end_object();
+}
+
 } // namespace
 
 std::string to_json(reservation const& r)
@@ -207,12 +260,42 @@ std::string to_json(adjustment const& a)
 {
     json_writer out;
     out.begin_object();
-    out.key("movement");
-    write(out, a.entry);
-    out.key("level");
-    write(out, a.level);
+    write_members(out, a);
     if (a.level.level.short_by() > 0)
         write_array<concerned_hold>(out, "holds", a.holds, write_one);
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(bulk_adjustment const& all)
+{
+    json_writer out;
+    out.begin_object();
+    write_array<adjustment>(out, "rows", all, write_one);
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(transfer const& t)
+{
+    json_writer out;
+    out.begin_object();
+    out.key("from");
+    write(out, t.from);
+    out.key("to");
+    write(out, t.to);
+    out.end_object();
+    return out.take();
+}
+
+std::string to_json(explanation const& why)
+{
+    json_writer out;
+    out.begin_object();
+    out.member("sku", why.sku);
+    write_array<level_explanation>(
+        out, "levels", why.levels,
+        [](json_writer& to, level_explanation const& level) { write(to, level); });
     out.end_object();
     return out.take();
 }

@@ -6,10 +6,12 @@
 #include "service/http/wire.hpp"
 #include "service/secrets.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace holdfast::http {
@@ -23,6 +25,7 @@ constexpr text_rule short_text_rule{.length_max = 200}; // customer, reference
 constexpr text_rule search_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule strategy_rule{.length_max = 50};
 constexpr text_rule token_rule{.length_max = 200};
+constexpr text_rule reason_rule{.length_max = 500};
 constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
 constexpr std::array<std::string_view, 4> state_words{"held", "confirmed", "released", "expired"};
@@ -170,6 +173,74 @@ amount read_amount(object_reader& body)
     return read;
 }
 
+// The tags of an If-Match field (RFC 9110, section 13.1.1), without their quotes. A weak tag
+// matches nothing.
+std::optional<std::vector<std::string>> read_if_match(request const& req, invalid_members& faults)
+{
+    auto const field = req.header("if-match");
+    if (!field)
+        return std::nullopt;
+    std::vector<std::string> tags;
+    bool is_right = true;
+    for (auto rest = *field; is_right;) {
+        auto const end = std::min(rest.find(','), rest.size());
+        auto tag = rest.substr(0, end);
+        tag.remove_prefix(std::min(tag.find_first_not_of(" \t"), tag.size()));
+        while (tag.ends_with(' ') || tag.ends_with('\t'))
+            tag.remove_suffix(1);
+        bool const is_weak = tag.starts_with("W/");
+        tag.remove_prefix(is_weak ? 2 : 0);
+        bool const is_quoted = tag.size() >= 2 && tag.front() == '"' && tag.back() == '"';
+        is_right = is_quoted || tag == "*";
+        if (is_right && !is_weak)
+            tags.emplace_back(is_quoted ? tag.substr(1, tag.size() - 2) : tag);
+        if (end == rest.size())
+            break;
+        rest.remove_prefix(end + 1);
+    }
+    if (!is_right)
+        faults.add("/header/if-match", "must be * or tags in quotes, parted by commas");
+    return tags;
+}
+
+// What is to be done to a level, without which.
+struct correction {
+    struct amount amount;
+    holdfast::location where;
+    std::optional<std::string> reason;
+    bool allow_short = false;
+    std::optional<std::string> note;
+    std::optional<std::string> reference;
+};
+
+correction read_correction(object_reader& body)
+{
+    auto const read = read_amount(body);
+    auto where = read_location(body);
+    body.require("reason");
+    return {.amount = read,
+            .where = std::move(where),
+            .reason = body.one_of("reason", adjustment_reasons),
+            .allow_short = body.boolean("allow_short").value_or(false),
+            .note = body.text_or_null("note", note_rule),
+            .reference = body.text_or_null("reference", short_text_rule)};
+}
+
+// Precondition: it has a reason.
+adjust_command to_command(request const& req, sku of, correction c)
+{
+    return {.key = {},
+            .actor = req.who.name,
+            .at = {std::move(of), std::move(c.where)},
+            .delta = c.amount.delta,
+            .set_to = c.amount.set_to,
+            .expect_on_hand = c.amount.expect_on_hand,
+            .allow_short = c.allow_short,
+            .reason = std::move(c.reason.value()),
+            .note = std::move(c.note),
+            .reference = std::move(c.reference)};
+}
+
 } // namespace
 
 result<reserve_command> parse_reserve(request const& req, std::chrono::seconds ttl_default)
@@ -220,11 +291,13 @@ result<release_command> parse_release(request const& req)
 {
     HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
     invalid_members faults;
-    object_reader(document, "", faults).finish();
+    object_reader body(document, "", faults);
+    auto reason = body.text_or_null("reason", reason_rule);
+    body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, id_in_path(req));
-    return release_command{.id = id, .actor = req.who.name};
+    return release_command{.id = id, .actor = req.who.name, .reason = std::move(reason)};
 }
 
 result<extend_command> parse_extend(request const& req)
@@ -234,11 +307,13 @@ result<extend_command> parse_extend(request const& req)
     object_reader body(document, "", faults);
     body.require("ttl_seconds");
     auto const ttl = read_ttl(body);
+    auto reason = body.text_or_null("reason", reason_rule);
     body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, id_in_path(req));
-    return extend_command{.id = id, .ttl = ttl.value()};
+    return extend_command{
+        .id = id, .ttl = ttl.value(), .by = staff_of(req), .reason = std::move(reason)};
 }
 
 result<uuid> parse_reservation_id(request const& req)
@@ -322,6 +397,7 @@ result<put_item_command> parse_put_item(request const& req)
     auto const pool = body.integer("admission_pool", {1, admission_pool_max});
     auto const ttl = body.integer("admission_ttl_seconds", {1, admission_ttl_seconds_max});
     body.finish();
+    auto if_match = read_if_match(req, faults);
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
 
@@ -340,6 +416,8 @@ result<put_item_command> parse_put_item(request const& req)
         .admission = std::move(admission),
         .admission_pool = pool,
         .admission_ttl_seconds = ttl,
+        .request_id = req.id,
+        .if_match = std::move(if_match),
     };
 }
 
@@ -376,6 +454,18 @@ result<item_filter> parse_item_filter(request const& req)
     return filter;
 }
 
+result<explanation_query> parse_explanation_query(request const& req)
+{
+    invalid_members faults;
+    auto name = sku_in_path(req, faults);
+    query_reader query(req.query, faults);
+    auto where = query.text("location", &location::fault_of);
+    query.finish();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
+    return explanation_query{std::move(name.value()),
+                             where ? std::optional(location(std::move(*where))) : std::nullopt};
+}
+
 result<movement_filter> parse_movement_filter(request const& req)
 {
     invalid_members faults;
@@ -399,26 +489,71 @@ result<adjust_command> parse_adjust(request const& req)
     invalid_members faults;
     auto name = sku_in_path(req, faults);
     object_reader body(document, "", faults);
-    auto const amount = read_amount(body);
-    auto where = read_location(body);
-    body.require("reason");
-    auto reason = body.one_of("reason", adjustment_reasons);
+    auto read = read_correction(body);
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY(auto key,
+                 key_of(req, {"POST /v1/stock/{sku}/adjustments", document.dump()}, faults));
+    auto command = to_command(req, std::move(name.value()), std::move(read));
+    command.key = std::move(key);
+    return command;
+}
+
+result<bulk_adjust_command> parse_bulk_adjust(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    body.require("rows");
+    bulk_adjust_command command;
+    std::map<level_key, std::size_t> seen;
+    std::size_t place = 0;
+    for (auto& row : body.objects("rows", adjustment_rows_max)) {
+        row.require("sku");
+        auto name = row.text("sku", &sku::fault_of);
+        auto read = read_correction(row);
+        row.finish();
+        if (name && read.reason) {
+            command.rows.push_back(to_command(req, sku(std::move(*name)), std::move(read)));
+            auto const [first, is_new] = seen.emplace(command.rows.back().at, place);
+            if (!is_new)
+                row.fault("", fmt::format("is about the same level as /rows/{}", first->second));
+        }
+        ++place;
+    }
+    body.finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY(command.key, key_of(req, {"POST /v1/adjustments", document.dump()}, faults));
+    return command;
+}
+
+result<transfer_command> parse_transfer(request const& req)
+{
+    HOLDFAST_TRY(auto const document, parse_json(req.body));
+    invalid_members faults;
+    object_reader body(document, "", faults);
+    for (auto const* member : {"sku", "from", "to", "quantity"})
+        body.require(member);
+    auto name = body.text("sku", &sku::fault_of);
+    auto from = body.text("from", &location::fault_of);
+    auto to = body.text("to", &location::fault_of);
+    if (from && from == to)
+        body.fault("to", "must be another location than from");
+    auto const quantity = body.integer("quantity", {1, quantity_max});
     auto const allow_short = body.boolean("allow_short").value_or(false);
     auto note = body.text_or_null("note", note_rule);
     auto reference = body.text_or_null("reference", short_text_rule);
     body.finish();
     refuse_query(req, faults);
-    HOLDFAST_TRY(auto key,
-                 key_of(req, {"POST /v1/stock/{sku}/adjustments", document.dump()}, faults));
-    return adjust_command{
+    HOLDFAST_TRY(auto key, key_of(req, {"POST /v1/transfers", document.dump()}, faults));
+    return transfer_command{
         .key = std::move(key),
         .actor = req.who.name,
-        .at = {std::move(name.value()), std::move(where)},
-        .delta = amount.delta,
-        .set_to = amount.set_to,
-        .expect_on_hand = amount.expect_on_hand,
+        .sku = sku(std::move(name.value())),
+        .from = location(std::move(from.value())),
+        .to = location(std::move(to.value())),
+        .quantity = quantity.value(),
         .allow_short = allow_short,
-        .reason = std::move(reason.value()),
         .note = std::move(note),
         .reference = std::move(reference),
     };
@@ -442,6 +577,7 @@ result<import_command> parse_import(request const& req)
         .mode = parse_import_mode(mode.value()).value(),
         .run = is_preview ? import_run::preview : import_run::apply,
         .csv = req.body,
+        .request_id = req.id,
     };
 }
 

@@ -8,13 +8,16 @@
 #include "db/transact.hpp"
 #include "db/unfulfilled.hpp"
 #include "service/api_keys.hpp"
+#include "service/blocked_customers.hpp"
 #include "service/config.hpp"
+#include "service/explanation.hpp"
 #include "service/fast_path/admission.hpp"
 #include "service/fast_path/bucket.hpp"
 #include "service/fast_path/roster.hpp"
 #include "service/fast_path/unfulfilled.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
+#include "service/trail.hpp"
 #include "service/webhooks.hpp"
 #include "service/workers/courier.hpp"
 #include "service/workers/janitor.hpp"
@@ -121,6 +124,9 @@ void trade(workbench& bench)
     loss.delta = -1;
     loss.allow_short = true;
     CHECK(bench.adjustments.adjust(bench.link, loss)->value.holds.size() == 1);
+    auto found = correction_of({at.sku, location("shelf")});
+    found.delta = 1;
+    CHECK(word_of(bench.adjustments.adjust_all(bench.link, {new_key(), {found}})) == "ok");
 
     CHECK(word_of(bench.reservations.confirm(
               bench.link, {.id = third->value.id, .actor = "x", .lines = {{{at, 5}}}})) == "ok");
@@ -198,7 +204,10 @@ void look_around(workbench& bench)
     auto const at = bench.item(3);
     CHECK(word_of(shelves.show(bench.link, at.sku)) == "ok");
     CHECK_FALSE(shelves.list(bench.link, {.q = {}, .only_low = false, .after = {}}).empty());
+    CHECK_FALSE(
+        shelves.list(bench.link, {.q = at.sku.str(), .only_low = false, .after = {}}).empty());
     CHECK(word_of(shelves.movements(bench.link, {.sku = at.sku, .before = {}})) == "ok");
+    CHECK(word_of(explain(bench.link, at.sku, {})) == "ok");
     reservation_filter const everything{
         .state = {}, .sku = {}, .customer = {}, .reference = {}, .before = {}};
     std::vector<reservation_filter> filters(6, everything);
@@ -298,7 +307,7 @@ void put_redis_before(workbench& bench)
                                 roster, bench.counters);
     auto const at = bench.item(5);
     bench.sql.run("UPDATE item SET max_per_customer = 3 WHERE sku = $1", {at.sku.str()});
-    CHECK(word_of(roster.switch_on(bench.link, at.sku, true, 2)) == "ok");
+    CHECK(word_of(roster.switch_on(bench.link, at.sku, {.is_async = true, .buckets = 2})) == "ok");
 
     // A request that is never settled, once the item is live.
     reserve_command cmd{.key = new_key(), .actor = "x", .lines = {{at, 1}}, .customer = "c"};
@@ -358,6 +367,14 @@ void keep(migrated_database const& place, workbench& bench)
     REQUIRE(who);
     CHECK(api_keys::list(bench.link).size() == 2);
     CHECK(api_keys::revoke(bench.link, who->api_key_id));
+
+    blocked_customers blocked;
+    CHECK(blocked.block(bench.link, {"c-9", "chargebacks", "x"})->is_new);
+    CHECK(blocked.remembers("c-9"));
+    CHECK(blocked.list(bench.link, {}).size() == 1);
+    CHECK(word_of(bench.reserve({{bench.item(1), 1}}, {.customer = "c-9"})) == "customer_blocked");
+    CHECK(word_of(blocked.unblock(bench.link, "c-9")) == "ok");
+    CHECK(trail::list(bench.link, {.subject = "customer:c-9"}).size() == 2);
 
     CHECK(database_is_ready(bench.link).empty());
     CHECK_FALSE(db::transact(bench.link,

@@ -47,6 +47,13 @@ std::vector<operation> const operations{
     {"GET", "/v1/stock/NOTHING", "", 0},
     {"POST", "/v1/stock/NOTHING/adjustments", "{}", 2},
     {"GET", "/v1/stock/NOTHING/movements", "", 0},
+    {"GET", "/v1/stock/NOTHING/why", "", 0},
+    {"POST", "/v1/adjustments", "{}", 2},
+    {"POST", "/v1/transfers", "{}", 2},
+    {"GET", "/v1/blocked-customers", "", 0},
+    {"PUT", "/v1/blocked-customers/nobody", "{}", 2},
+    {"DELETE", "/v1/blocked-customers/nobody", "", 2},
+    {"GET", "/v1/trail", "", 2},
     {"POST", "/v1/imports?mode=set", "no columns", 2, "text/csv"},
     {"GET", "/v1/audit", "", 0},
 };

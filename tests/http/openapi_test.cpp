@@ -217,7 +217,7 @@ std::string call_reservations(checked_calls& call)
          std::vector<std::tuple<std::string, std::size_t, std::string>>{
              {"confirm", 0, ""},
              {"release", 1, ""},
-             {"extend", 2, R"({"ttl_seconds":600})"},
+             {"extend", 2, R"({"ttl_seconds":600,"reason":"asked by telephone"})"},
              {"returns", 0, lines_of(sku, 1)},
              {"confirm", 3, lines_of(sku, 1)},
              // Each of these is refused.
@@ -254,9 +254,34 @@ void call_stock(checked_calls& call, std::string const& sku)
     adjust(item, R"({"delta":-1,"reason":"lost"})");
     adjust(item, R"({"delta":9000000000000000,"reason":"found"})");
     adjust("/v1/stock/NEVER", R"({"delta":1,"reason":"found"})");
+    std::string const many = "/v1/adjustments";
+    for (std::string const change :
+         {R"("delta":1)", R"("delta":-500)", R"("set_to":1,"expect_on_hand":500)"})
+        call(many, {.method = "POST",
+                    .target = many,
+                    .body = R"({"rows":[{"sku":")" + sku + R"(",)" + change +
+                            R"(,"location":"shelf","reason":"other"}]})"});
+    call(many, {.method = "POST", .target = many, .body = R"({"rows":[]})"});
+    call(many, {.method = "POST",
+                .target = many,
+                .body = R"({"rows":[{"sku":"NEVER","delta":1,"reason":"found"}]})"});
+    std::string const transfers = "/v1/transfers";
+    for (auto const& [name, quantity] : std::vector<std::pair<std::string, std::string>>{
+             {sku, "1"}, {sku, "500"}, {sku, "0"}, {"NEVER", "1"}})
+        call(transfers, {.method = "POST",
+                         .target = transfers,
+                         .body = R"({"sku":")" + name +
+                                 R"(","from":"shelf","to":"attic","quantity":)" + quantity + '}'});
     call("/v1/stock/{sku}", {.target = item});
+    call("/v1/stock/{sku}", {.method = "PUT",
+                             .target = item,
+                             .body = R"({"low_stock_at":9})",
+                             .headers = {{"If-Match", R"("old")"}}});
     call("/v1/stock/{sku}", {.target = "/v1/stock/NEVER"});
     call("/v1/stock/{sku}", {.target = "/v1/stock/%00"});
+    call("/v1/stock/{sku}/why", {.target = item + "/why"});
+    call("/v1/stock/{sku}/why", {.target = "/v1/stock/NEVER/why"});
+    call("/v1/stock/{sku}/why", {.target = item + "/why?location=A"});
     call("/v1/stock", {.target = "/v1/stock?limit=1"});
     call("/v1/stock", {.target = "/v1/stock?low=maybe"});
     call("/v1/stock/{sku}/movements", {.target = item + "/movements?limit=200"});
@@ -304,6 +329,14 @@ void call_events(checked_calls& call)
     call(one, {.method = "DELETE", .target = hook});
 }
 
+// What staff did, as it is told.
+void call_trail(checked_calls& call)
+{
+    call("/v1/trail", {.target = "/v1/trail?limit=200"});
+    call("/v1/trail", {.target = "/v1/trail?subject=customer:c-13&limit=1"});
+    call("/v1/trail", {.target = "/v1/trail?actor="});
+}
+
 // What the door says to whoever does not come in, at an address of each kind.
 void call_at_the_door(checked_calls& call)
 {
@@ -348,6 +381,24 @@ void call_tokens(checked_calls& call)
     call("/v1/stock/{sku}",
          {.method = "PUT", .target = "/v1/stock/" + sku, .body = R"({"on_sale":false})"});
     call("/v1/stock/{sku}", {.target = "/v1/stock/" + sku});
+}
+
+// Who gets nothing more.
+void call_customers(checked_calls& call, std::string const& sku)
+{
+    std::string const all = "/v1/blocked-customers";
+    auto const one = all + "/{customer}";
+    auto const target = all + "/c-13";
+    for (std::string const body : {R"({"reason":"fraud"})", R"({"reason":"chargebacks"})", "{}"})
+        call(one, {.method = "PUT", .target = target, .body = body});
+    call(all, {.target = all + "?limit=1"});
+    call(all, {.target = all + "?cursor=x"});
+    call("/v1/reservations",
+         {.method = "POST",
+          .target = "/v1/reservations",
+          .body = R"({"customer":"c-13","lines":[{"sku":")" + sku + R"(","quantity":1}]})"});
+    call(one, {.method = "DELETE", .target = target});
+    call(one, {.method = "DELETE", .target = target});
 }
 
 void call_fast_path(checked_calls& call, std::string const& sku)
@@ -478,8 +529,10 @@ TEST_CASE("what the service answers is what is described, member by member")
     auto const sku = call_reservations(call);
     call_stock(call, sku);
     call_events(call);
+    call_customers(call, sku);
     call_fast_path(call, sku);
     call_tokens(call);
+    call_trail(call);
     call_at_the_door(call);
 
     // Nothing that can succeed was left out.

@@ -133,6 +133,24 @@ TEST_CASE("a queued request is read as it was written, and nothing else is one")
     CHECK_FALSE(fast_path::parse_queued(changed.dump()));
 }
 
+TEST_CASE("Redis accepts nothing of a customer who is blocked")
+{
+    fast_stage shop_floor;
+    auto& front = shop_floor.front;
+    auto const sku = front.item(5);
+    make_async(front, sku);
+    auto mine = one_of(sku);
+    mine["customer"] = "c-1";
+    CHECK(reserve_by(front, "before", mine).status == 202);
+    auto const blocked = front.http().send({.method = "PUT",
+                                            .target = "/v1/blocked-customers/c-1",
+                                            .body = R"({"reason":"chargebacks"})"});
+    CHECK(blocked.status == 201);
+    CHECK(outcome(reserve_by(front, "after", mine)) == "403 customer-blocked");
+    mine["customer"] = "c-2";
+    CHECK(reserve_by(front, "other", mine).status == 202);
+}
+
 TEST_CASE("what is accepted can be read at once, and is held a moment later")
 {
     fast_stage shop_floor;

@@ -60,6 +60,7 @@ TEST_CASE("every refusal has the status of the contract")
         {errc::idempotency_key_reused, 422},
         {errc::idempotency_key_in_progress, 409},
         {errc::unknown_sku, 404},
+        {errc::customer_blocked, 403},
         {errc::unknown_reservation, 404},
         {errc::events_expired, 410},
         {errc::precondition_failed, 412},

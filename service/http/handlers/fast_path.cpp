@@ -50,7 +50,8 @@ pending_reply put_fast_path(request const& req, app& service)
     if (standing.empty() || standing.front().buckets != wanted->buckets ||
         standing.front().is_async != wanted->is_async || standing.front().is_stopped) {
         auto const switch_on = [&](db::link& db) {
-            return service.roster.switch_on(db, wanted->sku, wanted->is_async, wanted->buckets);
+            return service.roster.switch_on(db, wanted->sku, {wanted->is_async, wanted->buckets},
+                                            staff_of(req));
         };
         auto const done = co_await service.workers.run(switch_on);
         if (!done)
@@ -105,7 +106,9 @@ pending_reply delete_fast_path(request const& req, app& service)
     if (!name)
         co_return problem(name.error(), req);
 
-    auto const switch_off = [&](db::link& db) { return service.roster.switch_off(db, *name); };
+    auto const switch_off = [&](db::link& db) {
+        return service.roster.switch_off(db, *name, staff_of(req));
+    };
     auto const done = co_await service.workers.run(switch_off);
     if (!done)
         co_return problem(done.error(), req);

@@ -33,6 +33,21 @@ boost::asio::awaitable<std::optional<fast_path::standing>> before_item(sku const
     co_return standing.front();
 }
 
+// Names the settings of an item, whatever becomes of its numbers.
+void add_tag(reply& r, item const& of)
+{
+    r.headers.emplace_back("ETag", '"' + settings_tag(of.settings) + '"');
+}
+
+reply not_as_expected(item const& present, request const& req)
+{
+    refusal const why{.code = errc::precondition_failed,
+                      .detail = "Others have changed the settings since; nothing was done."};
+    auto answer = problem(why, req, to_json(present));
+    add_tag(answer, present);
+    return answer;
+}
+
 } // namespace
 
 // GET /v1/stock
@@ -61,7 +76,11 @@ pending_reply put_item(request const& req, app& service)
     if (!answer)
         co_return problem(answer.error(), req);
 
+    if (!answer->is_match)
+        co_return not_as_expected(answer->item, req);
+
     reply put_reply{.status = answer->is_new ? 201 : 200, .body = to_json(answer->item)};
+    add_tag(put_reply, answer->item);
     if (answer->is_new)
         put_reply.headers.emplace_back("Location",
                                        "/v1/stock/" + percent_encoded(command->sku.str()));
@@ -81,7 +100,24 @@ pending_reply show_item(request const& req, app& service)
         co_return problem(answer.error(), req);
 
     auto const before = co_await before_item(*name, service);
-    co_return reply{.body = to_json(*answer, before)};
+    reply shown{.body = to_json(*answer, before)};
+    add_tag(shown, *answer);
+    co_return shown;
+}
+
+// GET /v1/stock/{sku}/why
+pending_reply explain_item(request const& req, app& service)
+{
+    auto const query = parse_explanation_query(req);
+    if (!query)
+        co_return problem(query.error(), req);
+
+    auto const look = [&](db::link& db) { return explain(db, query->sku, query->only); };
+    auto const answer = co_await service.workers.run(look);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return reply{.body = to_json(*answer)};
 }
 
 // POST /v1/stock/{sku}/adjustments
@@ -93,6 +129,36 @@ pending_reply adjust_stock(request const& req, app& service)
 
     auto const adjust = [&](db::link& db) { return service.adjustments.adjust(db, *command); };
     auto const answer = co_await service.workers.run(adjust);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return done(*answer, 201);
+}
+
+// POST /v1/adjustments
+pending_reply adjust_many(request const& req, app& service)
+{
+    auto const command = parse_bulk_adjust(req);
+    if (!command)
+        co_return problem(command.error(), req);
+
+    auto const adjust = [&](db::link& db) { return service.adjustments.adjust_all(db, *command); };
+    auto const answer = co_await service.workers.run(adjust);
+    if (!answer)
+        co_return problem(answer.error(), req);
+
+    co_return done(*answer, 201);
+}
+
+// POST /v1/transfers
+pending_reply transfer_stock(request const& req, app& service)
+{
+    auto const command = parse_transfer(req);
+    if (!command)
+        co_return problem(command.error(), req);
+
+    auto const transfer = [&](db::link& db) { return service.adjustments.transfer(db, *command); };
+    auto const answer = co_await service.workers.run(transfer);
     if (!answer)
         co_return problem(answer.error(), req);
 

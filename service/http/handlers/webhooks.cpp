@@ -30,7 +30,9 @@ pending_reply create_webhook(request const& req, app& service)
     if (!settings)
         co_return problem(settings.error(), req);
 
-    auto const create = [&](db::link& db) { return service.webhooks.create(db, *settings); };
+    auto const create = [&](db::link& db) {
+        return service.webhooks.create(db, *settings, staff_of(req));
+    };
     auto const made = co_await service.workers.run(create);
     if (!made)
         co_return problem(made.error(), req);
@@ -74,7 +76,7 @@ pending_reply change_webhook(request const& req, app& service)
         co_return problem(asked.error(), req);
 
     auto const change = [&](db::link& db) {
-        return service.webhooks.change(db, asked->id, asked->to);
+        return service.webhooks.change(db, asked->id, asked->to, staff_of(req));
     };
     co_return co_await shown(change, req, service);
 }
@@ -86,7 +88,9 @@ pending_reply delete_webhook(request const& req, app& service)
     if (!id)
         co_return problem(id.error(), req);
 
-    auto const remove = [&](db::link& db) { return service.webhooks.remove(db, *id); };
+    auto const remove = [&](db::link& db) {
+        return service.webhooks.remove(db, *id, staff_of(req));
+    };
     auto const removed = co_await service.workers.run(remove);
     if (!removed)
         co_return problem(removed.error(), req);
@@ -102,7 +106,7 @@ pending_reply rotate_webhook(request const& req, app& service)
         co_return problem(asked.error(), req);
 
     auto const rotate = [&](db::link& db) {
-        return service.webhooks.rotate(db, asked->id, asked->keep_former);
+        return service.webhooks.rotate(db, asked->id, asked->keep_former, staff_of(req));
     };
     co_return co_await shown(rotate, req, service);
 }
@@ -126,7 +130,7 @@ pending_reply replay_webhook(request const& req, app& service)
         co_return problem(asked.error(), req);
 
     auto const replay = [&](db::link& db) {
-        return service.webhooks.replay(db, asked->id, asked->since);
+        return service.webhooks.replay(db, asked->id, asked->since, staff_of(req));
     };
     co_return co_await shown(replay, req, service, 202);
 }

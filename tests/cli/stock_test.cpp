@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a clerk does from a terminal: tables for people, JSON for scripts, a status for both.
+#include "tests/cli/command.hpp"
+#include "tests/support/database.hpp"
+#include "tests/support/service_process.hpp"
+#include "tests/support/shop.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+// A terminal with the service's address and an admin's key at hand.
+class terminal {
+public:
+    terminal(service_process const& service, std::string key)
+        : environment_{{"HOLDFAST_URL", "http://127.0.0.1:" + std::to_string(service.port())},
+                       {"HOLDFAST_KEY", std::move(key)}}
+    {}
+
+    [[nodiscard]] command_result run(std::vector<std::string> arguments) const
+    {
+        command_options options;
+        options.arguments = std::move(arguments);
+        options.environment = environment_;
+        return run_holdfast(options);
+    }
+
+private:
+    header_list environment_;
+};
+
+bool has(std::string const& text, std::string const& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("a clerk looks at stock, corrects it and asks where the number comes from")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10, {{"name", "Mug"}});
+    terminal const desk(service, create_key(db.connection_string(), "admin"));
+
+    auto const adjusted =
+        desk.run({"stock", "adjust", sku, "--by", "-3", "--reason", "damaged", "--note", "wet"});
+    CHECK(adjusted.status == 0);
+    CHECK(has(adjusted.out, "main"));
+    CHECK(front.level_of(sku).on_hand == 7);
+    CHECK(desk.run({"stock", "adjust", sku, "--to", "9", "--expect", "8", "--reason", "count"})
+              .status == 1);
+    CHECK(desk.run({"stock", "adjust", sku, "--reason", "count"}).status == 2);
+
+    auto const shown = desk.run({"stock", "get", sku});
+    CHECK(shown.status == 0);
+    CHECK(has(shown.out, "Mug"));
+    auto const why = desk.run({"stock", "why", sku});
+    CHECK(has(why.out, "damaged"));
+    CHECK(has(why.out, "-3"));
+    auto const listed = json::parse(desk.run({"stock", "list", sku, "--json"}).out);
+    CHECK(listed.at("data").at(0).at("on_hand") == 7);
+    auto const unknown = desk.run({"stock", "get", "NEVER"});
+    CHECK(unknown.status == 1);
+    CHECK(has(unknown.err, "unknown-sku"));
+}
+
+TEST_CASE("a clerk looks at a reservation and releases it")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    auto const id = front.hold({{sku, 2}}, {{"customer", "c-1"}});
+    terminal const desk(service, create_key(db.connection_string(), "admin"));
+
+    auto const shown = desk.run({"reservation", "show", id});
+    CHECK(shown.status == 0);
+    CHECK(has(shown.out, "c-1"));
+    CHECK(has(shown.out, "held"));
+    CHECK(desk.run({"reservation", "release", id, "--reason", "asked by telephone"}).status == 0);
+    CHECK(front.level_of(sku).reserved == 0);
+    CHECK(front.movements(sku).back().at("note") == "asked by telephone");
+    CHECK(desk.run({"reservation", "show", "nothing"}).status == 1);
+    terminal const stranger(service, "nobodys-key-0123456789");
+    CHECK(stranger.run({"reservation", "show", id}).status == 2);
+}
+
+} // namespace holdfast::test
