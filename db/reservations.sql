@@ -5,9 +5,9 @@
 
 -- Everything known before anything is taken, a row for each line wanted: whether this transaction
 -- got the key's lock, what the key made before, whether the customer is blocked, the rules of the
--- item, the level, and whether due holds stand on a level that is short. Locks are tried, not waited
--- for; a key that stands in several rows gets its lock several times. While nobody is blocked, that
--- is found out once for all rows.
+-- item, the level, and whether due holds stand on a level that is short. Locks are tried, not
+-- waited for; a key that stands in several rows gets its lock several times. While nobody is
+-- blocked, that is found out once for all rows.
 -- name: look(lock_numbers, api_key_ids, keys, customers, skus, locations, quantities) :many
 WITH asked AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(w.lock_number) AS is_mine, w.*

@@ -5,7 +5,8 @@
 INSERT INTO trail (actor, action, subject, detail, request_id)
 VALUES (:actor, :action, :subject, :detail::jsonb, :request_id);
 
--- Newest first. Of the four ways one is gone, each along an index of its own, which the order names.
+-- Newest first. Of the four ways one is gone, each along an index of its own, which the order
+-- names.
 -- name: newest(actor, subject, before, row_count) :many
 SELECT t.id, t.at, t.actor, t.action, t.subject, t.detail::text, t.request_id
   FROM (SELECT id
