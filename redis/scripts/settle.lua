@@ -27,13 +27,13 @@ end
 -- Returns how many he has and wants then.
 local function change_customer(name, has, wants)
     local found = redis.call('HGET', KEYS[4], name) or '0 0'
-    local had, wanted = string.match(found, '^(%d+) (%d+)$')
+    local had, wanted, mark = string.match(found, '^(%d+) (%d+)(.*)$')
     has = math.max(0, has + tonumber(had))
     wants = math.max(0, wants + tonumber(wanted))
-    if has == 0 and wants == 0 then
+    if has == 0 and wants == 0 and mark == '' then
         redis.call('HDEL', KEYS[4], name)
     else
-        redis.call('HSET', KEYS[4], name, string.format('%.0f %.0f', has, wants))
+        redis.call('HSET', KEYS[4], name, string.format('%.0f %.0f', has, wants) .. mark)
     end
     return has, wants
 end
@@ -99,7 +99,9 @@ while at <= #ARGV do
         local customer = ARGV[at]
         list, at = pairs_at(at + 1)
         if is_loaded then
-            redis.call('HDEL', KEYS[4], customer)
+            if limit > 0 and customer ~= '' then
+                redis.call('HSET', KEYS[4], customer, '0 0 ?') -- he may have others
+            end
             reliefs = tostring(redis.call('HINCRBY', KEYS[1], 'reliefs', 1))
         end
         for _, one in ipairs(list) do

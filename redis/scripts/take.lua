@@ -16,11 +16,14 @@
 -- So nobody goes on to it for units that are not there for him here: what may come back from
 -- requests under way is not counted on, and whoever repeats a request may only have what that has
 -- made.
-local TAKEN, ASK, SHORT, LIMIT, CLOSED, QUEUED, REPEATED, REPLAY = 1, 2, 3, 4, 5, 6, 7, 8
-local QUEUE_MAX = 10000 -- then PostgreSQL is waited for
+local TAKEN, ASK, SHORT, LIMIT, CLOSED, QUEUED, REPEATED = 1, 2, 3, 4, 5, 6, 7
+local QUEUE_MAX = 4000  -- then PostgreSQL is waited for
+local EDGE = 1000       -- milliseconds from the edges of the sale in which nothing is promised
+local AGAIN = 10        -- added to the verdict of a request that may have what it has made already
 
 local state = redis.call('HMGET', KEYS[1],
-    'epoch', 'until', 'on_sale', 'opens', 'closes', 'limit', 'reliefs', 'async')
+    'epoch', 'until', 'on_sale', 'opens', 'closes', 'limit', 'reliefs', 'async',
+    'all_known')
 if state[1] ~= ARGV[1] or redis.call('SISMEMBER', KEYS[3], '') == 0 then
     return {}
 end
@@ -53,15 +56,21 @@ local function customer_of(name)
     local customer = customers[name]
     if not customer then
         local found = redis.call('HGET', KEYS[4], name) or '0 0'
-        local has, wants = string.match(found, '^(%d+) (%d+)$')
-        customer = {has = tonumber(has), wants = tonumber(wants)}
+        local has, wants, mark = string.match(found, '^(%d+) (%d+)(.*)$')
+        customer = {has = tonumber(has), wants = tonumber(wants), mark = mark}
         customers[name] = customer
     end
     return customer
 end
 
--- Whether some are left once all who went on without have theirs.
-local function is_safe(lines)
+-- Whether PostgreSQL will say the same: the sale is open by any clock, all that the customer has is
+-- known here, and some are left once all who went on without have theirs.
+local function is_safe(name, lines)
+    if now < tonumber(state[4]) + EDGE or now >= tonumber(state[5]) - EDGE then
+        return false
+    elseif limit > 0 and (state[9] ~= '1' or customer_of(name).mark ~= '') then
+        return false
+    end
     for _, line in ipairs(lines) do
         local level = level_at(line.location)
         if level.available - level.wanted < line.quantity then
@@ -126,9 +135,9 @@ local function decide(note, name, wish, total, lines)
         is_noted = redis.call('SISMEMBER', KEYS[3], note) == 1
     end
     if verdict > ASK and is_noted then
-        return is_async and REPLAY or ASK
+        return is_async and verdict + AGAIN or ASK
     elseif verdict == TAKEN and wish == 'queue' and is_async and not is_noted
-        and queue_length < QUEUE_MAX and is_safe(lines) then
+        and queue_length < QUEUE_MAX and is_safe(name, lines) then
         return QUEUED
     end
     return verdict
@@ -203,7 +212,7 @@ if #pending > 0 then
     for name, customer in pairs(customers) do
         if customer.is_changed then
             redis.call('HSET', KEYS[4], name,
-                string.format('%.0f %.0f', customer.has, customer.wants))
+                string.format('%.0f %.0f', customer.has, customer.wants) .. customer.mark)
         end
     end
 end

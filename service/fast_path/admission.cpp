@@ -63,6 +63,7 @@ void take_in(part& p, decision const& d)
     }
     if (d.verdict == verdict::short_of_units) {
         add(p.stands, d.lines);
+        p.may_only_replay = p.may_only_replay || d.may_only_replay;
         if (p.wanted.what == wish::queue)
             p.wanted.what = wish::take; // its repetition looks for it at home
         if (++p.tried < p.of.buckets)
@@ -72,6 +73,7 @@ void take_in(part& p, decision const& d)
             return;
         }
         p.verdict = verdict::ask; // enough in all: PostgreSQL does not know of buckets
+        p.may_only_replay = false;
         p.is_to_be_noted = p.of.buckets > 1;
         p.bucket = p.home;
         p.wanted.what = wish::ask;
@@ -81,6 +83,7 @@ void take_in(part& p, decision const& d)
         p.verdict = d.verdict;
         p.text = d.text;
         p.stands = d.lines;
+        p.may_only_replay = d.may_only_replay;
         p.wanted.what = wish::note;
     }
 }
@@ -168,7 +171,7 @@ refusal over_limit(part const& p)
 
 } // namespace
 
-admission::admission(reserve_command const& cmd, items const& all)
+admission::admission(reserve_command const& cmd, items const& all, bool may_be_queued)
     : id_(uuid::make_v7(hint_of(cmd.lines.front().at.sku))), key_(cmd.key),
       supersedes_(cmd.supersedes)
 {
@@ -192,8 +195,8 @@ admission::admission(reserve_command const& cmd, items const& all)
                      .lines = p->lines};
         p->home = home_of(cmd.customer, note, p->of.buckets);
     }
-    if (!takes || parts_.size() != 1 || !parts_.front()->of.is_async || cmd.confirm_at_once ||
-        cmd.token || cmd.is_doubtful)
+    if (!may_be_queued || !takes || parts_.size() != 1 || !parts_.front()->of.is_async ||
+        cmd.confirm_at_once || cmd.token || cmd.is_doubtful)
         return;
     auto const now = std::chrono::system_clock::now();
     to_be_queued_ = {.id = id_,
@@ -258,7 +261,7 @@ std::optional<item> admission::lost() const
 
 bool admission::may_only_replay() const
 {
-    return std::ranges::any_of(parts_, [](auto const& p) { return p->verdict == verdict::replay; });
+    return std::ranges::any_of(parts_, [](auto const& p) { return p->may_only_replay; });
 }
 
 std::vector<fast_path_note> admission::notes() const

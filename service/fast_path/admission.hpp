@@ -43,6 +43,7 @@ struct part {
     std::vector<stand> stands;   // of its lines, over the buckets tried
     bool is_lost = false;        // Redis did not answer, or knows no such epoch
     bool is_to_be_noted = false; // at home, after it was served elsewhere
+    bool may_only_replay = false;
     std::optional<fast_path::verdict> verdict = {};
     int bucket = 0;        // where it is pending
     std::string text = {}; // as it is queued already
@@ -52,7 +53,8 @@ class admission {
 public:
     // Of the lines for items in the list; the command and the list outlive this. When others are
     // among the lines, or a hold is superseded, PostgreSQL decides, and Redis only has it pending.
-    admission(reserve_command const&, items const&);
+    // It may be accepted by Redis alone if `may_be_queued`, and the item says so.
+    admission(reserve_command const&, items const&, bool may_be_queued = true);
     admission(admission&&) = default;
     admission& operator=(admission&&) = default;
 
@@ -65,10 +67,8 @@ public:
     // for. Refusals: idempotency_key_reused, idempotency_key_in_progress.
     [[nodiscard]] std::optional<result<outcome<queued_request>>> accepted() const;
 
-    // Whether it may have what an earlier request with its key has made, and nothing else: there is
-    // nothing left that Redis has not promised.
+    // Whether it is refused unless an earlier request with its key has made something.
     [[nodiscard]] bool may_only_replay() const;
-    [[nodiscard]] refusal shortage() const;
 
     // An item that Redis could not be asked about.
     [[nodiscard]] std::optional<item> lost() const;
@@ -86,6 +86,8 @@ public:
     }
 
 private:
+    [[nodiscard]] refusal shortage() const;
+
     uuid id_;
     request_key key_;
     std::optional<uuid> supersedes_;

@@ -15,6 +15,8 @@ constexpr std::array<std::string_view, 5> fates{"kept", "back", "limit", "sold",
 
 constexpr std::array<std::string_view, 4> wishes{"take", "queue", "ask", "note"};
 
+constexpr std::int64_t again = 10; // as in take.lua
+
 using arguments = std::vector<std::string>;
 
 void add_lines(arguments& to, std::span<std::pair<std::string, units> const> lines)
@@ -100,7 +102,9 @@ std::vector<decision> read_decisions(redis::reply const& got,
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const& numbers = answers.at(i).parts();
         auto& read = decisions.emplace_back();
-        read.verdict = static_cast<verdict>(numbers.at(0).number());
+        auto const verdict_told = numbers.at(0).number();
+        read.may_only_replay = verdict_told > again;
+        read.verdict = static_cast<verdict>(verdict_told % again);
         if (read.verdict == verdict::repeated) {
             read.text = numbers.at(1).text();
             continue;
@@ -176,8 +180,9 @@ redis::request queue_length(bucket const& of)
 
 redis::request give(bucket const& to, std::int64_t epoch, grant const& what)
 {
-    arguments args{std::to_string(epoch), text_of(what.until),  what.on_sale ? "1" : "0",
-                   text_of(what.opens),   text_of(what.closes), std::to_string(what.limit)};
+    arguments args{std::to_string(epoch),        text_of(what.until),  what.on_sale ? "1" : "0",
+                   text_of(what.opens),          text_of(what.closes), std::to_string(what.limit),
+                   what.is_all_known ? "1" : "0"};
     add_lines(args, what.changes);
     args.insert(args.end(), what.relieved.begin(), what.relieved.end());
     return {to.state, redis::call("grant", to.all(), args)};

@@ -27,16 +27,7 @@ struct stand {
 };
 
 // In the order of take.lua.
-enum class verdict {
-    taken = 1,
-    ask,
-    short_of_units,
-    customer_limit,
-    closed,
-    queued,
-    repeated,
-    replay
-};
+enum class verdict { taken = 1, ask, short_of_units, customer_limit, closed, queued, repeated };
 
 enum class wish { take, queue, ask, note };
 
@@ -52,6 +43,8 @@ struct application {
 
 struct decision {
     fast_path::verdict verdict = verdict::ask;
+    bool may_only_replay =
+        false; // a refusal, unless an earlier request with its key made something
     std::vector<stand> lines = {};
     std::string text = {}; // of one that is repeated: what is queued already
 };
@@ -125,7 +118,8 @@ struct grant {
     bool on_sale = true;
     redis_time opens{};
     redis_time closes{};
-    units limit = 0;                                    // 0: none
+    units limit = 0;           // 0: none
+    bool is_all_known = false; // whatever customers have of it they had under this epoch
     std::vector<std::pair<std::string, units>> changes; // by location
     std::vector<std::string> relieved;                  // customers
 };

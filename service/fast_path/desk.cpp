@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/fast_path/desk.hpp"
 
+#include "service/fast_path/unfulfilled.hpp"
 #include "service/log.hpp"
 #include "service/overload.hpp"
 #include "service/waiter.hpp"
@@ -52,6 +53,8 @@ answer to_answer(result<outcome<reservation>> done)
 // What Redis alone has decided.
 answer decision_of(admission const& entry)
 {
+    if (entry.may_only_replay())
+        return std::nullopt;
     if (auto why = entry.refused())
         return *std::move(why);
     auto accepted = entry.accepted();
@@ -84,7 +87,7 @@ boost::asio::awaitable<result<reserved>> desk::run(reserve_command& cmd)
 // Nothing when something has changed, so that it is worth another attempt.
 boost::asio::awaitable<desk::answer> desk::attempt(reserve_command& cmd, items const& known)
 {
-    admission entry(cmd, known);
+    admission entry(cmd, known, !has_hold_caps_); // which are PostgreSQL's to judge
     if (!entry.concerns_redis())
         co_return co_await pass_on(cmd, entry, known);
     if (gate_)
@@ -112,7 +115,7 @@ boost::asio::awaitable<desk::answer> desk::pass_on(reserve_command& cmd, admissi
         auto done = co_await lanes_.run(cmd);
         tell(entry, &done);
         if (!done && cmd.may_only_replay && done.error().code == errc::insufficient_stock)
-            co_return answer(entry.shortage());
+            co_return answer(entry.refused().value());
         co_return to_answer(std::move(done));
     } catch (not_noted const& fault) {
         missing = item{fault.sku, 1, fault.epoch};
@@ -190,12 +193,28 @@ boost::asio::awaitable<result<reservation>> desk::run_queued(settle_command cons
 {
     auto const id = std::visit([](auto const& c) { return c.id; }, cmd);
     auto const queued = co_await find_queued(id);
-    if (queued) {
-        auto const made = co_await carry_out(queued->command);
-        if (!made)
-            co_return made.error();
-    }
+    if (!queued)
+        co_return co_await run_late(cmd, id);
+    auto const made = co_await carry_out(queued->command);
+    if (!made)
+        co_return made.error();
     co_return co_await lanes_.run(cmd);
+}
+
+// It may have left the queue in between, or been refused before.
+boost::asio::awaitable<result<reservation>> desk::run_late(settle_command const& cmd,
+                                                           uuid const& id)
+{
+    auto done = co_await lanes_.run(cmd);
+    if (done || done.error().code != errc::unknown_reservation)
+        co_return done;
+    auto const find = [&id](db::link& link) { return find_unfulfilled(link, id); };
+    auto const refused = co_await workers_.run(find);
+    if (refused)
+        co_return refusal{.code = errc::unknown_reservation,
+                          .detail = "It was accepted, and then refused (" + refused->code +
+                                    "): " + refused->detail};
+    co_return done;
 }
 
 // Throws overloaded when Redis forgot it in this moment.

@@ -47,6 +47,7 @@ private:
     boost::asio::awaitable<answer> attempt(reserve_command&, items const&);
     boost::asio::awaitable<answer> pass_on(reserve_command&, admission const&, items const& known);
     boost::asio::awaitable<result<reservation>> run_queued(settle_command const&);
+    boost::asio::awaitable<result<reservation>> run_late(settle_command const&, uuid const& id);
     boost::asio::awaitable<result<outcome<reservation>>> carry_out(reserve_command const&);
     boost::asio::awaitable<void> pass_by(item const&);
     boost::asio::awaitable<void> catch_up(item const& missing, items const& known);

@@ -24,6 +24,8 @@ std::string_view word_of(admission const& of)
 {
     if (of.lost())
         return "lost";
+    if (of.may_only_replay())
+        return "asked";
     if (of.refused())
         return "refused";
     if (of.accepted())

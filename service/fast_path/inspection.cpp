@@ -24,12 +24,13 @@ constexpr std::size_t written_max = 100; // findings of one call
 constexpr int looks = 5;
 constexpr auto between_looks = std::chrono::milliseconds(200);
 
-std::vector<redis::request> looks_of(std::vector<store::row> const& rows, std::string_view prefix)
+std::vector<redis::request> looks_of(std::vector<store::row> const& rows, std::string_view prefix,
+                                     std::size_t pending_told)
 {
     std::vector<redis::request> requests;
     for (auto const& row : rows)
         for (int i = 0; i < row.buckets; ++i)
-            requests.push_back(look(bucket_of(prefix, row.sku, i), pending_max));
+            requests.push_back(look(bucket_of(prefix, row.sku, i), pending_told));
     return requests;
 }
 
@@ -41,7 +42,7 @@ std::optional<std::vector<sight>> sights_of(store::row const& row, redis::reply 
         if (replies[i].why() != nullptr)
             return std::nullopt;
         auto one = read_sight(replies[i]);
-        if (!one || one->epoch != row.epoch || !one->is_whole())
+        if (!one || one->epoch != row.epoch)
             return std::nullopt;
         sights.push_back(*std::move(one));
     }
@@ -167,7 +168,7 @@ boost::asio::awaitable<std::vector<standing>> inspector::show(std::optional<sku>
     });
     std::vector<redis::reply> replies;
     if (gate_) {
-        auto asked = looks_of(rows, gate_->prefix());
+        auto asked = looks_of(rows, gate_->prefix(), 0);
         for (auto const& row : rows)
             if (row.is_async)
                 std::ranges::move(questions_of_queues(row, gate_->prefix()),
@@ -227,12 +228,14 @@ boost::asio::awaitable<inspector::round> inspector::look()
     round found;
     std::vector<uuid> pending;
     auto const before = co_await read(pending);
-    auto const asked = looks_of(before.rows, gate_->prefix());
+    auto const asked = looks_of(before.rows, gate_->prefix(), pending_max);
     auto const replies = co_await gate_->run(asked);
     std::vector<std::optional<std::vector<sight>>> sights;
     std::size_t at = 0;
     for (auto const& row : before.rows) {
         sights.push_back(sights_of(row, replies.data() + at));
+        if (sights.back() && !std::ranges::all_of(*sights.back(), &sight::is_whole))
+            sights.back().reset();
         at += static_cast<std::size_t>(row.buckets);
         for (auto const& bucket : sights.back().value_or(std::vector<sight>()))
             for (auto const& request : bucket.pending)

@@ -18,7 +18,7 @@ namespace {
 
 using namespace fast_path;
 
-constexpr std::size_t batch_max = 256;
+constexpr std::size_t batch_max = 256; // of one item
 constexpr auto between_claims = std::chrono::seconds(1);
 
 std::string const group = "holdfast";
@@ -26,7 +26,8 @@ std::string const group = "holdfast";
 // Whether the same may succeed later: then nothing is the matter with the request.
 bool is_passing(std::exception const& fault)
 {
-    if (dynamic_cast<db::outcome_unknown const*>(&fault) != nullptr)
+    if (dynamic_cast<db::outcome_unknown const*>(&fault) != nullptr ||
+        dynamic_cast<overloaded const*>(&fault) != nullptr)
         return true;
     auto const* error = dynamic_cast<db::error const*>(&fault);
     return error != nullptr && error->kind() != db::fault::constraint &&
@@ -66,95 +67,116 @@ committer::committer(committer_options options, roster const& r, reservations co
       redis_(options_.where, options_.limits), roster_(r), reservations_(use_cases), metrics_(m)
 {}
 
-progress committer::step(db::link& link)
+std::vector<committer::place> committer::places() const
 {
-    std::vector<bucket> places;
+    std::vector<place> all;
     auto const queues = roster_.queues();
     for (auto const& each : *queues)
         for (int i = 0; i < each.buckets; ++i)
-            places.push_back(bucket_of(options_.prefix, each.sku.str(), i));
-    if (places.empty())
+            all.push_back({each.sku, bucket_of(options_.prefix, each.sku.str(), i)});
+    return all;
+}
+
+progress committer::step(db::link& link)
+{
+    auto const all = places();
+    if (all.empty())
         return progress::done_for_now;
-    auto entries = read(places);
+    faults met;
+    auto entries = read(all, met);
     bool const is_more = entries.size() >= batch_max;
     if (clock::now() >= claim_again_) {
-        auto claimed = claim(places);
+        auto claimed = claim(all);
         std::ranges::move(claimed, std::back_inserter(entries));
         claim_again_ = clock::now() + between_claims;
     }
-    for (std::size_t first = 0; first < entries.size(); first += batch_max) {
-        auto const count = std::min(batch_max, entries.size() - first);
-        auto const batch = std::span(entries).subspan(first, count);
-        finish(batch, carry_out(link, batch));
+    std::ranges::stable_sort(entries, {}, [](entry const& e) { return e.from.of; });
+    for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {
+        while (last < entries.size() && last - first < batch_max &&
+               entries[last].from.of == entries[first].from.of)
+            ++last;
+        work_off(link, std::span(entries).subspan(first, last - first), met);
     }
+    if (!met.empty())
+        std::rethrow_exception(met.front());
     return is_more ? progress::more_to_do : progress::done_for_now;
 }
 
+// Of one item: whoever has its level locked stops nothing else for longer than one wait.
+void committer::work_off(db::link& link, std::span<entry> batch, faults& met)
+{
+    try {
+        finish(batch, carry_out(link, batch));
+    } catch (std::exception const&) {
+        met.push_back(std::current_exception());
+    }
+}
+
 // What nobody has been given yet.
-std::vector<committer::entry> committer::read(std::vector<bucket> const& places)
+std::vector<committer::entry> committer::read(std::vector<place> const& from, faults& met)
 {
     std::vector<redis::request> requests;
-    for (auto const& place : places)
-        requests.push_back(read_new(place, name_));
+    for (auto const& each : from)
+        requests.push_back(read_new(each.keys, name_));
     auto const replies = run(redis_, requests);
     std::vector<redis::request> missing;
     std::vector<entry> entries;
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
         auto const* why = replies[i].why();
         if (why != nullptr && why->kind() == "NOGROUP")
-            missing.push_back(make_group(places[i])); // refused while nothing was ever queued
+            missing.push_back(make_group(from[i].keys)); // refused while nothing was ever queued
         else if (why != nullptr)
-            throw redis::error(why->text);
+            met.push_back(std::make_exception_ptr(redis::error(why->text)));
         else if (!replies[i].is_nil())
-            add(entries, places[i], replies[i].parts().at(0).parts().at(1), {});
+            add(entries, from[i], replies[i].parts().at(0).parts().at(1), {});
     }
     static_cast<void>(run(redis_, missing));
     return entries;
 }
 
 // What another member, or we ourselves, did not finish.
-std::vector<committer::entry> committer::claim(std::vector<bucket> const& places)
+std::vector<committer::entry> committer::claim(std::vector<place> const& from)
 {
     std::vector<redis::request> requests;
-    for (auto const& place : places)
-        requests.push_back(unfinished(place, options_.claim_after));
+    for (auto const& each : from)
+        requests.push_back(unfinished(each.keys, options_.claim_after));
     auto const found = run(redis_, requests);
     requests.clear();
     std::vector<std::size_t> asked;
-    std::vector<begun> attempts(places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    std::vector<begun> attempts(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
         if (found[i].why() != nullptr || found[i].parts().empty())
             continue; // there is no group where nothing was ever queued
-        redis::command command{"XCLAIM", places[i].queue, group, name_,
+        redis::command command{"XCLAIM", from[i].keys.queue, group, name_,
                                std::to_string(options_.claim_after.count())};
         for (auto const& each : found[i].parts()) {
             command.push_back(each.parts().at(0).text());
             attempts[i][each.parts().at(0).text()] = each.parts().at(3).number() + 1;
         }
-        requests.push_back({places[i].state, std::move(command)});
+        requests.push_back({from[i].keys.state, std::move(command)});
         asked.push_back(i);
     }
     auto const replies = run(redis_, requests);
     std::vector<entry> entries;
     for (std::size_t n = 0; n < asked.size(); ++n)
         if (replies[n].why() == nullptr)
-            add(entries, places[asked[n]], replies[n], attempts[asked[n]]);
+            add(entries, from[asked[n]], replies[n], attempts[asked[n]]);
     return entries;
 }
 
-void committer::add(std::vector<entry>& to, bucket const& from, redis::reply const& list,
+void committer::add(std::vector<entry>& to, place const& from, redis::reply const& list,
                     begun const& attempts)
 {
     for (auto const& each : list.parts()) {
         if (each.is_nil())
             continue; // taken out meanwhile
-        entry made{.from = from, .place = each.parts().at(0).text()};
+        entry made{.from = from, .position = each.parts().at(0).text()};
         auto const& fields = each.parts().at(1);
         if (!fields.is_nil() && fields.parts().size() == 4) {
             made.id = fields.parts()[1].text();
             made.text = fields.parts()[3].text();
         }
-        if (auto const known = attempts.find(made.place); known != attempts.end())
+        if (auto const known = attempts.find(made.position); known != attempts.end())
             made.attempts = known->second;
         to.push_back(std::move(made));
     }
@@ -167,7 +189,10 @@ std::vector<committer::end> committer::carry_out(db::link& link, std::span<entry
     std::vector<reserve_command const*> commands;
     std::vector<std::size_t> of;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        batch[i].request = parse_queued(batch[i].text);
+        auto request = parse_queued(batch[i].text);
+        if (request && request->id.str() == batch[i].id &&
+            request->command.lines.front().at.sku == batch[i].from.of)
+            batch[i].request = std::move(request);
         if (!batch[i].request) {
             ends[i] = park(link, batch[i], "It is not a request that was queued.");
             continue;
@@ -199,10 +224,12 @@ committer::end committer::carry_out_alone(db::link& link, entry& which)
     } catch (not_noted const& missing) {
         // Redis was loaded anew since it was accepted: its key is noted there first.
         std::array const notes{note_of(command.key.api_key_id, command.key.key)};
-        auto const noted = redis_.run(note(which.from, missing.epoch, notes));
+        auto const noted = redis_.run(note(which.from.keys, missing.epoch, notes));
         if (noted.why() != nullptr || noted.number() != 1 ||
             command.notes.front().epoch == missing.epoch)
-            return std::nullopt;
+            return which.attempts < options_.attempts_max
+                       ? end()
+                       : park(link, which, "Redis does not know its item as it was.");
         command.notes = {{missing.sku, missing.epoch}};
     } catch (std::exception const& fault) {
         if (is_passing(fault))
@@ -229,7 +256,8 @@ committer::end committer::judge(db::link& link, entry const& which,
     }
     if (answer.error().code == errc::idempotency_key_in_progress)
         return std::nullopt;
-    return give_up(link, which, slug(answer.error().code), answer.error().detail);
+    auto const gone = give_up(link, which, slug(answer.error().code), answer.error().detail);
+    return answer.error().code == errc::customer_limit ? fate::limit : gone;
 }
 
 committer::end committer::park(db::link& link, entry const& which, std::string_view why)
@@ -258,23 +286,23 @@ fate committer::give_up(db::link& link, entry const& which, std::string_view cod
 // Takes out of the queues what has come to its end.
 void committer::finish(std::span<entry const> batch, std::vector<end> const& ends)
 {
-    using place = std::pair<std::string, std::int64_t>; // a bucket, and an epoch
-    std::map<place, std::pair<bucket, std::vector<settlement>>> by_place;
+    using told_to = std::pair<std::string, std::int64_t>; // a bucket, and an epoch
+    std::map<told_to, std::pair<bucket, std::vector<settlement>>> by_bucket;
     std::map<std::string, std::pair<bucket, std::vector<std::string>>> ended; // by queue
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (!ends[i])
             continue;
         auto const& each = batch[i];
         auto const epoch = each.request ? each.request->command.notes.front().epoch : 0;
-        auto& [where, told] = by_place[{each.from.queue, epoch}];
-        where = each.from;
+        auto& [where, told] = by_bucket[{each.from.keys.queue, epoch}];
+        where = each.from.keys;
         told.push_back({.id = each.id, .fate = *ends[i]});
-        auto& [from, places] = ended[each.from.queue];
-        from = each.from;
-        places.push_back(each.place);
+        auto& [from, positions] = ended[each.from.keys.queue];
+        from = each.from.keys;
+        positions.push_back(each.position);
     }
     std::vector<redis::request> requests;
-    for (auto const& [key, value] : by_place)
+    for (auto const& [key, value] : by_bucket)
         requests.push_back(settle(value.first, key.second, value.second));
     for (auto const& [queue, value] : ended) {
         redis::command acknowledge{"XACK", queue, group}, remove{"XDEL", queue};

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <span>
@@ -35,17 +36,23 @@ public:
     // The roster and the use cases must outlive this.
     committer(committer_options, fast_path::roster const&, reservations const&, metrics&);
 
-    // One batch of each queue. Throws redis::error and what the database throws; then nothing has
-    // left a queue but what is committed.
+    // One batch of each queue. Throws redis::error and what the database throws, once it has done
+    // what it could; nothing has left a queue but what has come to its end.
     progress step(db::link&);
 
 private:
     using clock = std::chrono::steady_clock;
 
+    // A queue.
+    struct place {
+        sku of;
+        fast_path::bucket keys;
+    };
+
     // Something in a queue.
     struct entry {
-        fast_path::bucket from;
-        std::string place; // in the stream
+        place from;
+        std::string position; // in the stream
         std::string id = {};
         std::string text = {};
         std::int64_t attempts = 1; // this one included
@@ -55,12 +62,18 @@ private:
     // What became of it; nothing when it is left for later.
     using end = std::optional<fast_path::fate>;
 
-    using begun = std::map<std::string, std::int64_t>; // how often, by place
+    using begun = std::map<std::string, std::int64_t>; // how often, by position
 
-    [[nodiscard]] std::vector<entry> read(std::vector<fast_path::bucket> const&);
-    [[nodiscard]] std::vector<entry> claim(std::vector<fast_path::bucket> const&);
-    static void add(std::vector<entry>& to, fast_path::bucket const& from, redis::reply const& list,
+    // What is in the way of some queues must not be in the way of others: it is thrown once they
+    // are worked off.
+    using faults = std::vector<std::exception_ptr>;
+
+    [[nodiscard]] std::vector<place> places() const;
+    [[nodiscard]] std::vector<entry> read(std::vector<place> const&, faults&);
+    [[nodiscard]] std::vector<entry> claim(std::vector<place> const&);
+    static void add(std::vector<entry>& to, place const& from, redis::reply const& list,
                     begun const& attempts);
+    void work_off(db::link&, std::span<entry>, faults&);
     [[nodiscard]] std::vector<end> carry_out(db::link&, std::span<entry>);
     [[nodiscard]] end carry_out_alone(db::link&, entry&);
     [[nodiscard]] end judge(db::link&, entry const&, result<outcome<reservation>> const&);

@@ -21,6 +21,10 @@ namespace store = db::fast_path;
 
 constexpr std::size_t pending_max = 5000; // told of one bucket in a round
 constexpr std::size_t keys_at_once = 5000;
+
+// A bucket with more under way than is told may stay so for that long.
+constexpr auto crowded_max = std::chrono::seconds(30);
+
 constexpr std::size_t findings_max = 100; // written down in a round
 
 // What the clocks of PostgreSQL and Redis may differ by, and how long a round may take: so close to
@@ -137,11 +141,10 @@ bool reconciler::is_ours(db::link& link)
     return is_taken;
 }
 
-// Whether an item's queues are empty, from one on.
-bool reconciler::is_worked_off(store::row const& row, int first)
+bool reconciler::is_worked_off(store::row const& row)
 {
     std::vector<redis::request> requests;
-    for (int i = first; i < row.queues; ++i)
+    for (int i = 0; i < row.queues; ++i)
         requests.push_back(queue_length(fast_path::bucket_of(options_.prefix, row.sku, i)));
     return std::ranges::all_of(redis_.run(requests), [](redis::reply const& length) {
         return length.why() == nullptr && length.number() == 0;
@@ -151,7 +154,7 @@ bool reconciler::is_worked_off(store::row const& row, int first)
 // Of an item that Redis accepts nothing for any more: once they are empty they are gone.
 void reconciler::retire_queues(db::link& link, store::row const& row)
 {
-    if (!is_worked_off(row, 0))
+    if (!is_worked_off(row))
         return;
     db::transact(link, [&](db::transaction& tx) {
         store::retire_queues(tx, row.sku);
@@ -168,7 +171,7 @@ void reconciler::retire_queues(db::link& link, store::row const& row)
 void reconciler::open(db::link& link, store::row const& row)
 {
     auto of = item_of(row);
-    if (!is_worked_off(row, of.buckets))
+    if (!is_worked_off(row))
         return;
     of.epoch = db::transact(link, [](db::transaction& tx) { return store::next_epoch(tx); });
     std::vector<redis::request> requests;
@@ -210,6 +213,9 @@ void reconciler::note_all(db::link& link, watched& of)
                                 [](db::transaction& tx) { return store::read_times(tx); });
     if (times.oldest_began <= of.opened_at)
         return;
+    of.is_new = db::read(link, db::scope::single, [&](db::transaction& tx) {
+        return store::keys(tx, of.item.sku.str(), uuid(), 1).empty();
+    });
     auto after = first_id_since(times.now, options_.keep_keys);
     for (;;) {
         auto const page = db::read(link, db::scope::single, [&](db::transaction& tx) {
@@ -231,6 +237,18 @@ void reconciler::note_all(db::link& link, watched& of)
         after = page.back().reservation;
     }
     of.is_loaded = true;
+}
+
+// Whether the numbers could not be compared for too long. A new epoch knows of nothing under way.
+bool reconciler::is_crowded(watched& of, std::vector<sight> const& buckets)
+{
+    if (std::ranges::all_of(buckets, &sight::is_whole)) {
+        of.crowded_since.reset();
+        return false;
+    }
+    if (!of.crowded_since)
+        of.crowded_since = clock::now();
+    return clock::now() - *of.crowded_since > crowded_max;
 }
 
 // All buckets of all items at once. What cannot be relied on is left to PostgreSQL.
@@ -260,6 +278,8 @@ std::vector<reconciler::seen> reconciler::look(db::link& link)
             else
                 made.buckets.push_back(*std::move(sight));
         }
+        if (fault.empty() && is_crowded(each, made.buckets))
+            fault = "more requests are under way than can be compared";
         if (fault.empty())
             round.push_back(std::move(made));
         else
@@ -450,6 +470,9 @@ void reconciler::correct(seen& one, facts const& now, std::set<uuid> const& made
                          std::vector<std::string> const& relieved,
                          std::vector<redis::request>& requests)
 {
+    auto const& limit = now.begin()->second.max_per_customer;
+    one.of->is_new = one.of->is_new && one.of->limit.value_or(limit) == limit;
+    one.of->limit = one.of->limit.value_or(limit);
     auto const& of = one.of->item;
     for (auto const& each : one.wrong)
         metrics_.fast_path_corrected(each.expected > each.found ? "more" : "fewer",
@@ -461,6 +484,7 @@ void reconciler::correct(seen& one, facts const& now, std::set<uuid> const& made
     for (std::size_t i = 0; i < one.buckets.size(); ++i) {
         auto const number = static_cast<int>(i);
         auto granted = rules_of(now.begin()->second, one.buckets[i].now);
+        granted.is_all_known = one.of->is_new;
         granted.changes.assign(given[i].begin(), given[i].end());
         for (auto const& customer : relieved)
             if (home_of(customer, "", of.buckets) == number)

@@ -44,6 +44,9 @@ private:
     struct watched {
         fast_path::item item;
         bool is_loaded = false; // what PostgreSQL had before the epoch is noted as well
+        bool is_new = false;    // and that was nothing
+        std::optional<std::optional<units>> limit = {};      // per customer, when it was loaded
+        std::optional<clock::time_point> crowded_since = {}; // too much under way to be compared
         timestamp opened_at;
         fast_path::facts before; // as last read
         clock::time_point since = clock::now();
@@ -66,11 +69,12 @@ private:
     };
 
     [[nodiscard]] bool is_ours(db::link&);
-    [[nodiscard]] bool is_worked_off(db::fast_path::row const&, int first);
+    [[nodiscard]] bool is_worked_off(db::fast_path::row const&); // its queues are empty
     void retire_queues(db::link&, db::fast_path::row const&);
     void open(db::link&, db::fast_path::row const&);
     void watch(db::link&, fast_path::item const&);
     void note_all(db::link&, watched&);
+    [[nodiscard]] static bool is_crowded(watched&, std::vector<fast_path::sight> const&);
     [[nodiscard]] std::vector<seen> look(db::link&);
     void compare(db::link&, std::vector<seen>&);
     void judge(seen&, fast_path::facts const& now, std::set<uuid> const& made,

@@ -299,10 +299,19 @@ TEST_CASE("what cannot be carried out is parked or refused, and stops nobody")
     queue_by_hand(shop_floor.server, sku, "no id", "");
     auto const too_many = request_for(sku, 4);
     queue_by_hand(shop_floor.server, sku, too_many.id.str(), to_text(too_many));
+    auto const of_another = request_for(front.item(9), 1);
+    queue_by_hand(shop_floor.server, sku, of_another.id.str(), to_text(of_another));
+    auto const under_another_id = uuid::make_v7(hint_of(holdfast::sku(sku))).str();
+    queue_by_hand(shop_floor.server, sku, under_another_id, to_text(request_for(sku, 1)));
     auto const good = front.reserve(sku);
     CHECK(outcome(good) == "202");
     CHECK(is_soon(front, id_of(good), "held"));
     CHECK(is_soon(front, garbage, "refused"));
+    CHECK(is_soon(front, of_another.id.str(), "refused"));
+    CHECK(is_soon(front, under_another_id, "refused"));
+    CHECK(outcome(front.confirm(garbage)) == "404 unknown-reservation");
+    CHECK(front.confirm(garbage).json().at("detail").get<std::string>().find("parked") !=
+          std::string::npos);
     CHECK(front.reservation(garbage).at("code") == "parked");
     CHECK(is_soon(front, too_many.id.str(), "refused"));
     auto const refused = front.reservation(too_many.id.str());
@@ -312,6 +321,94 @@ TEST_CASE("what cannot be carried out is parked or refused, and stops nobody")
         eventually(soon, [&] { return shop_floor.fast_path(sku).at("queue").at("length") == 0; }));
     CHECK(outcome(front.get("/v1/reservations/" + uuid::make_v7().str())) ==
           "404 unknown-reservation");
+    CHECK(front.audit_ok());
+}
+
+TEST_CASE("what is in the way of one item's queue is in the way of no other")
+{
+    fast_stage shop_floor;
+    auto& front = shop_floor.front;
+    auto const broken = front.item(5);
+    auto const locked = front.item(5);
+    auto const sound = front.item(5);
+    for (auto const& sku : {broken, locked, sound})
+        make_async(front, sku);
+    auto const queue = fast_path::bucket_of("holdfast", broken, 0).queue;
+    static_cast<void>(shop_floor.server.ask({"SET", queue, "x"}));
+    auto holder = shop_floor.db.session();
+    holder.run("BEGIN");
+    holder.run("SELECT FROM stock_level WHERE sku = $1 FOR UPDATE", {locked});
+    auto const waits = front.reserve(locked);
+    CHECK(outcome(waits) == "202");
+    for (int i = 0; i < 3; ++i) {
+        auto const made = front.reserve(sound);
+        CHECK(outcome(made) == "202");
+        CHECK(is_soon(front, id_of(made), "held"));
+    }
+    CHECK(state_of(front, id_of(waits)) == "pending");
+    holder.run("ROLLBACK");
+    CHECK(is_soon(front, id_of(waits), "held"));
+    static_cast<void>(shop_floor.server.ask({"DEL", queue}));
+    CHECK(eventually(soon, [&] { return shop_floor.has(broken, 5); }));
+    auto const mended = front.reserve(broken);
+    CHECK(is_soon(front, id_of(mended), "held"));
+}
+
+TEST_CASE("nothing is promised that PostgreSQL would see otherwise")
+{
+    fast_stage shop_floor;
+    auto& front = shop_floor.front;
+    SUBCASE("at the edge of the sale")
+    {
+        auto const in = [](std::chrono::milliseconds later) {
+            return to_rfc3339(std::chrono::floor<std::chrono::microseconds>(
+                std::chrono::system_clock::now() + later));
+        };
+        auto const sku = front.item(3, {{"sale_starts_at", in(4s)}, {"sale_ends_at", in(60s)}});
+        make_async(front, sku);
+        std::vector<std::string> ids;
+        CHECK(eventually(soon, [&] {
+            auto const answer = front.reserve(sku);
+            if (answer.status < 300)
+                ids.push_back(id_of(answer));
+            else
+                CHECK(outcome(answer) == "409 not-on-sale");
+            return ids.size() == 3;
+        }));
+        for (auto const& id : ids)
+            CHECK(is_soon(front, id, "held"));
+    }
+    SUBCASE("to a customer who has some already")
+    {
+        auto const sku = front.item(50, {{"max_per_customer", 1}});
+        CHECK(outcome(front.reserve({{sku}}, {{"customer", "c-1"}})) == "201");
+        make_async(front, sku);
+        for (int i = 0; i < 3; ++i)
+            CHECK(outcome(front.reserve({{sku}}, {{"customer", "c-1"}})) == "409 customer-limit");
+    }
+    SUBCASE("and a request that is repeated is refused for the same reason")
+    {
+        auto const sku = front.item(50, {{"max_per_customer", 1}});
+        make_async(front, sku);
+        json body = one_of(sku);
+        body["customer"] = "c-1";
+        auto const first = reserve_by(front, "first-" + sku, body);
+        CHECK(outcome(first) == "202");
+        CHECK(is_soon(front, id_of(first), "held"));
+        CHECK(outcome(front.release(id_of(first))) == "200");
+        // He may have others as far as Redis can tell, so PostgreSQL says.
+        auto const second = reserve_by(front, "second-" + sku, body);
+        CHECK(outcome(second) == "201");
+        CHECK(outcome(reserve_by(front, "third-" + sku, body)) == "409 customer-limit");
+        CHECK(outcome(reserve_by(front, "third-" + sku, body)) == "409 customer-limit");
+        CHECK(id_of(reserve_by(front, "second-" + sku, body)) == id_of(second));
+        front.put_item(sku, {{"on_sale", false}, {"max_per_customer", 1}});
+        CHECK(eventually(soon, [&] {
+            return outcome(reserve_by(front, "fourth-" + sku, body)) == "409 not-on-sale";
+        }));
+        CHECK(outcome(reserve_by(front, "third-" + sku, body)) == "409 not-on-sale");
+        CHECK(id_of(reserve_by(front, "second-" + sku, body)) == id_of(second));
+    }
     CHECK(front.audit_ok());
 }
 
