@@ -312,12 +312,13 @@ result<outcome<bulk_adjustment>> adjustments::adjust_all(db::link& link,
 result<outcome<transfer>> adjustments::transfer(db::link& link, transfer_command const& cmd) const
 {
     auto done = adjust_all(link, both_ends_of(cmd));
-    if (!done && !done.error().errors.empty()) { // it has no rows that a caller would know
-        auto& row = done.error().errors.front();
+    if (!done) {
+        auto why = std::move(done).error();
+        if (why.errors.empty())
+            return why;
+        auto& row = why.errors.front(); // a caller would know of no rows
         return refusal{.code = row.code.value(), .detail = std::move(row.detail)};
     }
-    if (!done)
-        return std::move(done).error();
     auto& ends = done->value;
     return outcome<holdfast::transfer>{{std::move(ends.at(0)), std::move(ends.at(1))},
                                        done->is_replay};
