@@ -22,17 +22,23 @@ constexpr std::size_t together_max = 512;
 // What an admission came to, in the words of the metrics.
 std::string_view word_of(admission const& of)
 {
-    if (of.lost())
+    auto const any = [&of](auto const& is) {
+        return std::ranges::any_of(of.parts(), [&is](auto const& p) { return is(*p); });
+    };
+    if (any([](part const& p) { return p.is_lost; }))
         return "lost";
-    if (of.may_only_replay())
+    if (any([](part const& p) { return p.may_only_replay; }))
         return "asked";
-    if (of.refused())
+    if (any([](part const& p) {
+            return p.verdict == verdict::short_of_units || p.verdict == verdict::customer_limit ||
+                   p.verdict == verdict::closed;
+        }))
         return "refused";
-    if (of.accepted())
+    if (any([](part const& p) {
+            return p.verdict == verdict::queued || p.verdict == verdict::repeated;
+        }))
         return "queued";
-    bool const is_taken =
-        std::ranges::all_of(of.parts(), [](auto const& p) { return p->verdict == verdict::taken; });
-    return is_taken ? "taken" : "asked";
+    return any([](part const& p) { return p.verdict != verdict::taken; }) ? "asked" : "taken";
 }
 
 } // namespace
