@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/latency.hpp"
 
-#include "service/cli/drill.hpp"
+#include "service/cli/drill_report.hpp"
 
 #include <algorithm>
 

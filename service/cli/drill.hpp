@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,10 +74,6 @@ struct drill_findings {
 
 [[nodiscard]] drill_findings judge(drill_counts const& counts, std::int64_t quantity,
                                    drill_level const& before, drill_level const& after);
-
-// The smallest value that at least `per_mille` thousandths of the sorted values do not pass
-// (nearest rank); 0 when there are none.
-[[nodiscard]] std::uint32_t percentile(std::span<std::uint32_t const> sorted, unsigned per_mille);
 
 // Throws command_error with a sentence for the first option out of its bounds.
 void require_valid(drill_options const& options);

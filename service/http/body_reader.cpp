@@ -344,6 +344,17 @@ std::optional<std::string> query_reader::cursor(std::string_view list)
     return last_shown;
 }
 
+std::optional<std::int64_t> query_reader::number_cursor(std::string_view list)
+{
+    auto const last_shown = cursor(list);
+    if (!last_shown)
+        return std::nullopt;
+    auto const number = parse_number(*last_shown);
+    if (!number)
+        fault("cursor", "must be a next_cursor of this list");
+    return number;
+}
+
 void query_reader::fault(std::string_view name, std::string detail)
 {
     faults_.add(pointer_to(query_pointer, name), std::move(detail));

@@ -128,6 +128,9 @@ public:
     // first page, as no cursor does.
     [[nodiscard]] std::optional<std::string> cursor(std::string_view list);
 
+    // The same where it holds a number above 0.
+    [[nodiscard]] std::optional<std::int64_t> number_cursor(std::string_view list);
+
     void fault(std::string_view name, std::string detail);
 
     // Notes parameters nobody asked for, and those given twice.

@@ -472,12 +472,7 @@ result<movement_filter> parse_movement_filter(request const& req)
     auto name = sku_in_path(req, faults);
     query_reader query(req.query, faults);
     auto const limit = query.limit();
-    std::optional<std::int64_t> before;
-    if (auto const last_shown = query.cursor(movements_list)) {
-        before = parse_number(*last_shown);
-        if (!before)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
+    auto const before = query.number_cursor(movements_list);
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return movement_filter{.sku = std::move(name.value()), .before = before, .limit = limit};

@@ -257,11 +257,7 @@ result<delivery_filter> parse_delivery_filter(request const& req)
     delivery_filter filter{.webhook = {}, .states = {}, .before = {}, .limit = query.limit()};
     if (state)
         filter.states = {*state};
-    if (auto const last_shown = query.cursor(deliveries_list)) {
-        filter.before = parse_number(*last_shown);
-        if (!filter.before)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
+    filter.before = query.number_cursor(deliveries_list);
     query.finish();
     if (!faults.is_empty())
         return faults.to_refusal();

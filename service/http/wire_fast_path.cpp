@@ -148,13 +148,9 @@ result<fast_path::drift_filter> parse_drift_filter(request const& req)
 {
     invalid_members faults;
     query_reader query(req.query, faults);
-    fast_path::drift_filter filter{
-        .sku = query.text("sku", &sku::fault_of), .before = {}, .limit = query.limit()};
-    if (auto const last_shown = query.cursor(drift_list)) {
-        filter.before = parse_number(*last_shown);
-        if (!filter.before)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
+    fast_path::drift_filter filter{.sku = query.text("sku", &sku::fault_of),
+                                   .before = query.number_cursor(drift_list),
+                                   .limit = query.limit()};
     query.finish();
     if (!faults.is_empty())
         return faults.to_refusal();

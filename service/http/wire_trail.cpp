@@ -36,13 +36,8 @@ result<trail_filter> parse_trail_filter(request const& req)
     query_reader query(req.query, faults);
     trail_filter filter{.actor = query.text("actor", name_rule),
                         .subject = query.text("subject", name_rule),
-                        .before = {},
+                        .before = query.number_cursor(trail_list),
                         .limit = query.limit()};
-    if (auto const last_shown = query.cursor(trail_list)) {
-        filter.before = parse_number(*last_shown);
-        if (!filter.before)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
     query.finish();
     if (!faults.is_empty())
         return faults.to_refusal();

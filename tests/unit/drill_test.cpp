@@ -7,6 +7,7 @@
 #include "service/cli/client.hpp"
 #include "service/cli/command_error.hpp"
 #include "service/cli/drill.hpp"
+#include "service/cli/drill_report.hpp"
 #include "service/cli/retry.hpp"
 
 #include <doctest/doctest.h>
