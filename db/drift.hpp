@@ -29,8 +29,8 @@ struct finding {
     stock_level level = {}; // of PostgreSQL at that moment
 };
 
-// Writes them down, with a stock.drift for each that is about the units of a level. One that was
-// the last of its level and kind is left out.
+// Writes them down, with a stock.drift for each that is about the units of a level. One that is not
+// repaired and was the last of its level and kind is left out.
 void write(transaction&, std::span<finding const>);
 
 // A finding as it stands in the history.

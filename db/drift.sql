@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The history of numbers that nothing explains.
 
--- Writes what is not the same as the last of its level and kind, with the events of it. What stays
--- wrong would fill the history otherwise: the ledger at one version is told once, the rest once an
--- hour.
+-- With the events of it. What stays wrong would fill the history, so where it is not repaired and
+-- the same as the last of its level and kind, it is left out: the ledger at one version is told
+-- once, the rest once an hour.
 -- name: write(skus, locations, kinds, expecteds, founds, causes, repaireds, epochs, versions,
 --     on_hands, reserveds) :exec
 WITH finding AS MATERIALIZED (
@@ -19,7 +19,8 @@ WITH finding AS MATERIALIZED (
                             AND drift.kind = n.kind
                           ORDER BY drift.id DESC
                           LIMIT 1) AS last ON true
-     WHERE (last.expected, last.found, last.repaired)
+     WHERE n.repaired
+        OR (last.expected, last.found, last.repaired)
            IS DISTINCT FROM (n.expected, n.found, n.repaired)
         OR CASE WHEN n.kind = 'ledger' THEN last.version <> n.version
                 ELSE last.at < now() - interval '1 hour' END

@@ -20,9 +20,9 @@ bool switch_off(transaction& tx, sku const& of)
     return tx.exec(sql::fast_path::switch_off, of) == 1;
 }
 
-void retire_queues(transaction& tx, std::string const& sku)
+bool retire_queues(transaction& tx, std::string const& sku)
 {
-    tx.exec(sql::fast_path::retire_queues, sku);
+    return tx.exec(sql::fast_path::retire_queues, sku) == 1;
 }
 
 std::int64_t next_epoch(transaction& tx)

@@ -39,8 +39,8 @@ struct row {
 // False when it was not on.
 [[nodiscard]] bool switch_off(transaction&, sku const&);
 
-// Its queues are empty. Nothing happens when something may be put into them again.
-void retire_queues(transaction&, std::string const& sku);
+// Its queues are empty. False when something may be put into them again: then nothing happens.
+bool retire_queues(transaction&, std::string const& sku);
 
 // Higher than any before.
 [[nodiscard]] std::int64_t next_epoch(transaction&);

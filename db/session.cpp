@@ -9,9 +9,11 @@
 #include <soci/soci.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,8 +22,9 @@ namespace holdfast::db {
 
 namespace {
 
-// The constraint that finds two requests with one idempotency key.
-constexpr std::string_view reservation_key = "reservation_key";
+// What finds two requests with one idempotency key. One that was queued has its id as well, so two
+// who carry it out may meet there first.
+constexpr std::array<std::string_view, 2> keys_of_requests{"reservation_key", "reservation_pkey"};
 
 // The column that is left empty, against its NOT NULL, where a level is not as it was seen.
 constexpr std::string_view level_table = "stock_level";
@@ -292,7 +295,9 @@ struct session::impl {
         auto fault = to_error(field(PG_DIAG_SQLSTATE), name);
         if (fault.kind() != fault::constraint)
             return fault;
-        bool const is_key_taken = field(PG_DIAG_CONSTRAINT_NAME) == reservation_key;
+        bool const is_key_taken =
+            std::ranges::find(keys_of_requests, field(PG_DIAG_CONSTRAINT_NAME)) !=
+            keys_of_requests.end();
         bool const has_level_moved =
             field(PG_DIAG_TABLE_NAME) == level_table && field(PG_DIAG_COLUMN_NAME) == level_version;
         bool const is_conflict = is_key_taken || has_level_moved;

@@ -3,12 +3,21 @@
 
 #include "sql/unfulfilled.hpp"
 
+#include <vector>
+
 namespace holdfast::db::unfulfilled {
 
-void add(transaction& tx, uuid const& id, std::string_view code, std::string_view detail,
-         std::string_view request)
+void add(transaction& tx, std::span<draft const> all)
 {
-    tx.exec(sql::unfulfilled::add, id, code, detail, request);
+    std::vector<uuid> ids;
+    std::vector<std::string> codes, details, requests;
+    for (auto const& each : all) {
+        ids.push_back(each.id);
+        codes.push_back(each.code);
+        details.push_back(each.detail);
+        requests.push_back(each.request);
+    }
+    tx.exec(sql::unfulfilled::add, ids, codes, details, requests);
 }
 
 std::optional<row> by_id(transaction& tx, uuid const& id)

@@ -9,8 +9,8 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 
 namespace holdfast::db::unfulfilled {
 
@@ -21,9 +21,15 @@ struct row {
     timestamp refused_at;
 };
 
-// Nothing happens when it is there already.
-void add(transaction&, uuid const& id, std::string_view code, std::string_view detail,
-         std::string_view request);
+struct draft {
+    uuid id;
+    std::string code;
+    std::string detail;
+    std::string request;
+};
+
+// Those that are there already stay as they are.
+void add(transaction&, std::span<draft const>);
 
 [[nodiscard]] std::optional<row> by_id(transaction&, uuid const&);
 

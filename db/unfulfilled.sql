@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Requests that Redis had accepted and that did not become reservations.
 
--- name: add(id, code, detail, request) :exec
+-- name: add(ids, codes, details, requests) :exec
 INSERT INTO unfulfilled (id, code, detail, request)
-VALUES (:id::uuid, :code, :detail, :request)
+SELECT *
+  FROM unnest(:ids::uuid[], :codes::text[], :details::text[], :requests::text[])
     ON CONFLICT (id) DO NOTHING;
 
 -- name: by_id(id) :maybe
@@ -17,4 +18,5 @@ DELETE FROM unfulfilled
                 FROM unfulfilled
                WHERE refused_at < now() - :keep_seconds::bigint * interval '1 second'
                ORDER BY refused_at
-               LIMIT :row_count::bigint);
+               LIMIT :row_count::bigint
+                 FOR UPDATE SKIP LOCKED);

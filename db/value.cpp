@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db/value.hpp"
 
+#include "stock/hex_digit.hpp"
+
 #include <charconv>
 #include <stdexcept>
 
@@ -10,11 +12,10 @@ namespace {
 
 int hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    throw std::runtime_error("not a hexadecimal digit in a bytea");
+    auto const value = value_of_hex_digit(c);
+    if (value < 0)
+        throw std::runtime_error("not a hexadecimal digit in a bytea");
+    return value;
 }
 
 } // namespace

@@ -6,9 +6,8 @@
 #include "db/movements.hpp"
 #include "db/reservations.hpp"
 #include "db/transact.hpp"
-#include "service/expiry.hpp"
 #include "service/ledger.hpp"
-#include "service/overload.hpp"
+#include "service/reclaiming.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +16,6 @@
 #include <charconv>
 #include <map>
 #include <set>
-#include <type_traits>
 
 namespace holdfast {
 
@@ -112,12 +110,6 @@ result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust
     idempotency::finish(tx, cmd.key, std::to_string(entry.id));
     return outcome<adjustment>{as_it_stands(tx, entry), false};
 }
-
-// What became of one attempt besides its answer.
-struct aftermath {
-    std::vector<movement> moved;
-    std::vector<level_key> short_levels; // whose reserved units may belong to holds that are due
-};
 
 std::vector<level_key> keys_of(bulk_adjust_command const& cmd)
 {
@@ -225,7 +217,6 @@ void lock_rows(db::transaction& tx, ledger& book, std::span<level_key const> key
 result<outcome<bulk_adjustment>> try_adjust_all(db::transaction& tx, bulk_adjust_command const& cmd,
                                                 aftermath& after)
 {
-    after = {};
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
     if (kept)
         return outcome<bulk_adjustment>{replay_all(tx, cmd, *kept), true};
@@ -263,35 +254,11 @@ bulk_adjust_command both_ends_of(transfer_command const& cmd)
     return {cmd.key, {end(cmd.from, -cmd.quantity), end(cmd.to, cmd.quantity)}};
 }
 
-// Does `work(transaction&, aftermath&)`, and again once due holds have given back what it is short
-// of.
-template <class Work>
-auto reclaiming(db::link& link, metrics& counted, Work const& work)
-    -> std::invoke_result_t<Work const&, db::transaction&, aftermath&>
-{
-    using answer = std::invoke_result_t<Work const&, db::transaction&, aftermath&>;
-    return idempotency::refuse_in_progress([&]() -> answer {
-        // A refusal stands when nothing was due before it was made: others may reclaim as well.
-        bool is_nothing_due = false;
-        for (int round = 0; round < rounds_max; ++round) {
-            aftermath after;
-            auto done = db::transact(link, [&](db::transaction& tx) { return work(tx, after); });
-            if (done)
-                count(counted, after.moved);
-            if (done || after.short_levels.empty() || is_nothing_due)
-                return done;
-            is_nothing_due = expire_due(link, after.short_levels, counted) == 0;
-        }
-        throw overloaded();
-    });
-}
-
 } // namespace
 
 result<outcome<adjustment>> adjustments::adjust(db::link& link, adjust_command const& cmd) const
 {
     return reclaiming(link, metrics_, [&](db::transaction& tx, aftermath& after) {
-        after = {};
         ledger book(tx);
         auto adjusted = try_adjust(tx, book, cmd);
         after.moved = book.movements();

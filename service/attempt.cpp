@@ -220,12 +220,18 @@ private:
             answers_[i] = std::move(superseding).error();
         else if (auto on_sale = check_on_sale(seen); !on_sale)
             answers_[i] = std::move(on_sale).error();
-        else if (auto made = to_reservation(cmd, seen.now); !*bearer)
-            candidates_.push_back({i, std::move(made)});
-        else if (auto spent = spend_token(cmd, **bearer, made); !spent)
-            answers_[i] = std::move(spent).error();
+        else if (auto made = to_candidate(i, *bearer); !made)
+            answers_[i] = std::move(made).error();
         else
-            candidates_.push_back({i, std::move(made)});
+            candidates_.push_back(*std::move(made));
+    }
+
+    result<candidate> to_candidate(std::size_t i, std::optional<token_bearer> const& bearer)
+    {
+        candidate made{i, to_reservation(*cmds_[i], views_[i].now)};
+        if (bearer)
+            HOLDFAST_TRY_VOID(spend_token(*cmds_[i], *bearer, made.made));
+        return made;
     }
 
     // In the same transaction, so that a refusal that comes later leaves the token unspent. In the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One attempt to reserve, in one transaction: look, keep the rules, take, write; for one request or
-// for many. Locks in the global order: the keys, the hold that is superseded, the customers, the
-// levels.
+// for many. Locks in the global order: the keys, the hold that is superseded, the token, the
+// customers, the levels.
 #pragma once
 
 #include "db/transaction.hpp"

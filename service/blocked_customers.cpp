@@ -46,7 +46,6 @@ result<block_answer> blocked_customers::block(db::link& link, block_command cons
             note_block(tx, cmd);
         return block_answer{std::move(*made), was_new};
     });
-    refresh(link);
     return answer;
 }
 
@@ -62,7 +61,6 @@ result<void> blocked_customers::unblock(db::link& link, std::string const& custo
         }
         return was_there;
     });
-    refresh(link);
     if (!is_removed)
         return refusal{.code = errc::not_found, .detail = "This customer is not blocked."};
     return {};

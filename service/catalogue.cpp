@@ -102,6 +102,23 @@ void receive_first_units(db::transaction& tx, level_key const& at, put_item_comm
     book.write();
 }
 
+// Calls `visit` with the name of each setting and what it is in each of these, so that nobody who
+// compares, tells or tags them forgets one.
+template <class Visit, class... Settings>
+void for_each_setting(Visit const& visit, Settings const&... of)
+{
+    visit("name", of.name...);
+    visit("on_sale", of.on_sale...);
+    visit("sale_starts_at", of.sale_starts_at...);
+    visit("sale_ends_at", of.sale_ends_at...);
+    visit("max_per_customer", of.max_per_customer...);
+    visit("low_stock_at", of.low_stock_at...);
+    visit("strategy", of.strategy...);
+    visit("admission", of.admission...);
+    visit("admission_pool", of.admission_pool...);
+    visit("admission_ttl_seconds", of.admission_ttl_seconds...);
+}
+
 // The settings of `shown` that are not those of `other`.
 void write_differences(json_writer& out, db::items::row const& shown, db::items::row const& other)
 {
@@ -110,16 +127,7 @@ void write_differences(json_writer& out, db::items::row const& shown, db::items:
             out.member(name, value);
     };
     out.begin_object();
-    member("name", shown.name, other.name);
-    member("on_sale", shown.on_sale, other.on_sale);
-    member("sale_starts_at", shown.sale_starts_at, other.sale_starts_at);
-    member("sale_ends_at", shown.sale_ends_at, other.sale_ends_at);
-    member("max_per_customer", shown.max_per_customer, other.max_per_customer);
-    member("low_stock_at", shown.low_stock_at, other.low_stock_at);
-    member("strategy", shown.strategy, other.strategy);
-    member("admission", shown.admission, other.admission);
-    member("admission_pool", shown.admission_pool, other.admission_pool);
-    member("admission_ttl_seconds", shown.admission_ttl_seconds, other.admission_ttl_seconds);
+    for_each_setting(member, shown, other);
     out.end_object();
 }
 
@@ -200,20 +208,11 @@ result<put_item_answer> put_once(db::transaction& tx, put_item_command const& cm
 std::string settings_tag(item_settings const& s)
 {
     std::string text;
-    auto const add = [&](auto const& value) {
+    auto const add = [&](std::string_view, auto const& value) {
         auto const as_text = db::to_parameter(value);
         text += as_text ? std::to_string(as_text->size()) + ':' + *as_text : "-";
     };
-    add(s.name);
-    add(s.on_sale);
-    add(s.sale_starts_at);
-    add(s.sale_ends_at);
-    add(s.max_per_customer);
-    add(s.low_stock_at);
-    add(s.strategy);
-    add(s.admission);
-    add(s.admission_pool);
-    add(s.admission_ttl_seconds);
+    for_each_setting(add, s);
     return to_hex(fingerprint(text));
 }
 

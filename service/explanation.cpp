@@ -52,9 +52,10 @@ void add_sums(db::transaction& tx, sku const& of, std::vector<level_explanation>
             level->brought_forward = std::move(earlier);
 }
 
-void add_holds(db::transaction& tx, level_key const& at, level_explanation& level)
+void add_holds(db::transaction& tx, level_key const& at, std::size_t counted_max,
+               level_explanation& level)
 {
-    auto const open = db::reservations::sum_open(tx, at, holds_counted_max);
+    auto const open = db::reservations::sum_open(tx, at, counted_max);
     level.more_holds = open.holds;
     level.more_held = open.quantity;
     for (auto& h : db::reservations::next_to_end(tx, at, holds_listed_max)) {
@@ -75,8 +76,9 @@ result<explanation> explain(db::link& link, sku const& of, std::optional<locatio
                            .detail = "There is no item " + of.str() + "."};
         explanation all{of, levels_of(tx, of, only)};
         add_sums(tx, of, all.levels);
+        auto const counted_max = holds_counted_max / std::max<std::size_t>(1, all.levels.size());
         for (auto& level : all.levels)
-            add_holds(tx, {of, level.level.location}, level);
+            add_holds(tx, {of, level.level.location}, counted_max, level);
         return all;
     });
 }

@@ -20,7 +20,8 @@ struct level_explanation {
     // on_hand is that of `brought_forward`, 0 without one, and all sums added to it.
     std::optional<db::movements::earlier_level> brought_forward;
     std::vector<db::movements::sum> sums;
-    // reserved is the quantities of `holds` and those of the holds beyond them.
+    // reserved is the quantities of `holds` and those of the holds beyond them, as far as these
+    // were counted.
     std::vector<concerned_hold> holds; // the first to end, at most 100
     std::int64_t more_holds = 0;
     units more_held = 0;
@@ -31,8 +32,8 @@ struct explanation {
     std::vector<level_explanation> levels; // by location, at most 50
 };
 
-// At one instant. What it reads is bounded: the last 100 000 movements, shared by the levels, and
-// as many holds of each. Refusals: unknown_sku.
+// At one instant. What it reads is bounded: the last 100 000 movements, and as many holds,
+// shared by the levels. Refusals: unknown_sku.
 [[nodiscard]] result<explanation> explain(db::link&, sku const&,
                                           std::optional<location> const& only);
 

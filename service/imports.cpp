@@ -6,10 +6,9 @@
 #include "db/items.hpp"
 #include "db/levels.hpp"
 #include "db/transact.hpp"
-#include "service/expiry.hpp"
 #include "service/json_writer.hpp"
 #include "service/ledger.hpp"
-#include "service/overload.hpp"
+#include "service/reclaiming.hpp"
 #include "service/trail.hpp"
 #include "stock/csv.hpp"
 
@@ -404,12 +403,6 @@ void note_import(db::transaction& tx, import_command const& cmd, import_report c
     trail::note(tx, {cmd.actor, cmd.request_id}, {"import.applied", "catalogue", detail.take()});
 }
 
-// What one attempt leaves behind beside its answer.
-struct import_result {
-    std::vector<movement> moved;
-    std::vector<level_key> short_levels;
-};
-
 // Levels of these items by what is promised and still stands: holds that are due do not count.
 class standing_levels {
 public:
@@ -431,9 +424,8 @@ private:
 
 // Items are locked and made in the order of their SKUs, then their levels in the global order.
 result<outcome<import_report>> import_once(db::transaction& tx, import_command const& cmd,
-                                           std::vector<import_row> const& rows, import_result& done)
+                                           std::vector<import_row> const& rows, aftermath& after)
 {
-    done = {};
     tx.allow(patience);
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
     if (kept)
@@ -451,7 +443,7 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
         plan.judge(standing_levels(tx, skus)); // a count goes through, and tells what is short
     else
         plan.judge([&](level_key const& at) -> stock_level const& { return book.level(at); });
-    done.short_levels = plan.short_levels();
+    after.short_levels = plan.short_levels();
     for (auto const& [at, what] : plan.moves())
         book.move(at, what);
     auto const changed = plan.changed_items();
@@ -460,7 +452,7 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     book.write();
     note_import(tx, cmd, report);
     idempotency::finish(tx, cmd.key, kept_text(report));
-    done.moved = book.movements();
+    after.moved = book.movements();
     return outcome<import_report>{std::move(report), false};
 }
 
@@ -501,20 +493,8 @@ result<outcome<import_report>> imports::run(db::link& link, import_command const
     if (cmd.run == import_run::preview)
         return db::read(link, db::scope::snapshot,
                         [&](db::transaction& tx) { return preview(tx, cmd, rows); });
-    return idempotency::refuse_in_progress([&]() -> result<outcome<import_report>> {
-        // A refusal stands when nothing was due before it was made: others may reclaim as well.
-        bool is_nothing_due = false;
-        for (int round = 0; round < rounds_max; ++round) {
-            import_result done;
-            auto answer = db::transact(
-                link, [&](db::transaction& tx) { return import_once(tx, cmd, rows, done); });
-            if (answer)
-                count(metrics_, done.moved);
-            if (answer || done.short_levels.empty() || is_nothing_due)
-                return answer;
-            is_nothing_due = expire_due(link, done.short_levels, metrics_) == 0;
-        }
-        throw overloaded();
+    return reclaiming(link, metrics_, [&](db::transaction& tx, aftermath& after) {
+        return import_once(tx, cmd, rows, after);
     });
 }
 

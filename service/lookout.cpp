@@ -50,13 +50,13 @@ void lookout::look()
     std::vector<std::string> found;
     try {
         found = database_is_ready(link_);
-        if (found.empty()) {
+        if (found.empty())
             keys_.refresh(link_);
-            blocked_.refresh(link_);
-        }
     } catch (db::error const&) {
         found = {does_not_answer};
     }
+    if (found.empty())
+        look_at_blocked();
     std::scoped_lock const lock(mutex_);
     if (found != reasons_ && found.empty())
         log::info("database.ready");
@@ -65,6 +65,16 @@ void lookout::look()
                      {{"reasons", fmt::format("{}", fmt::join(found, "; "))}});
     reasons_ = std::move(found);
     looked_at_ = clock::now();
+}
+
+// A long list may take longer than a look: that is no reason not to serve.
+void lookout::look_at_blocked()
+{
+    try {
+        blocked_.refresh(link_);
+    } catch (db::error const& fault) {
+        log::warning("blocked_customers.not_read", {{"fault", fault.what()}});
+    }
 }
 
 void lookout::keep_looking(std::stop_token const& stop)

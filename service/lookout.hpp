@@ -29,6 +29,7 @@ private:
     using clock = std::chrono::steady_clock;
 
     void look();
+    void look_at_blocked();
     void keep_looking(std::stop_token const&);
 
     db::link link_;

@@ -202,18 +202,18 @@ struct metrics::families {
         counter_family(registry, "holdfast_fast_path_corrected_units_total",
                        "Units the reconciler added in Redis (more) or took away (fewer)."),
         "direction"};
-    labelled_counters queue_ends{
+    std::vector<prometheus::Counter*> queue_ends = counters_of(
         counter_family(registry, "holdfast_fast_path_queued_total",
                        "Requests accepted by Redis, by what this process made of them."),
-        "outcome"};
+        "outcome", std::array<std::string_view, 3>{"committed", "refused", "parked"});
     prometheus::Histogram& queue_time =
         histogram_family(registry, "holdfast_fast_path_queue_seconds",
                          "Time from the acceptance of a request to its commit.")
             .Add({}, seconds_buckets);
-    labelled_counters fast_path_drift{
-        counter_family(registry, "holdfast_fast_path_drift_units_total",
-                       "Units that differed and that nothing explains, by kind."),
-        "kind"};
+    std::vector<prometheus::Counter*> fast_path_drift =
+        counters_of(counter_family(registry, "holdfast_fast_path_drift_units_total",
+                                   "Units that differed and that nothing explains, by kind."),
+                    "kind", std::array<std::string_view, 3>{"available", "pending", "ledger"});
     prometheus::Histogram& redis_wait =
         histogram_family(registry, "holdfast_redis_wait_seconds",
                          "Time a request waited before it was sent to Redis.")
@@ -360,9 +360,10 @@ void metrics::fast_path_corrected(std::string_view direction, units number)
     families_->fast_path_corrections.add(direction, static_cast<double>(number));
 }
 
-void metrics::queue_ended(std::string_view outcome)
+void metrics::queue_ended(queue_outcome outcome, std::size_t count)
 {
-    families_->queue_ends.add(outcome, 1);
+    families_->queue_ends.at(static_cast<std::size_t>(outcome))
+        ->Increment(static_cast<double>(count));
 }
 
 void metrics::queue_took(std::chrono::nanoseconds time)
@@ -370,9 +371,10 @@ void metrics::queue_took(std::chrono::nanoseconds time)
     families_->queue_time.Observe(to_seconds(time));
 }
 
-void metrics::fast_path_drifted(std::string_view kind, units number)
+void metrics::fast_path_drifted(drift_kind kind, units number)
 {
-    families_->fast_path_drift.add(kind, static_cast<double>(number));
+    families_->fast_path_drift.at(static_cast<std::size_t>(kind))
+        ->Increment(static_cast<double>(number));
 }
 
 void metrics::redis_waited(std::chrono::nanoseconds time)

@@ -30,6 +30,8 @@ public:
 
     enum class limit_scope { api_key, customer };
     enum class token_outcome { granted, waiting, refused };
+    enum class queue_outcome { committed, refused, parked };
+    enum class drift_kind { available, pending, ledger };
 
     explicit metrics(std::string_view version);
     ~metrics();
@@ -58,10 +60,10 @@ public:
     void fast_path_answered(std::string_view verdict, std::size_t count);
     void fast_path_suspended();
     void fast_path_corrected(std::string_view direction, units); // more, fewer
-    void queue_ended(std::string_view outcome);                  // committed, refused, parked
-    void queue_took(std::chrono::nanoseconds);                   // from acceptance to the commit
-    void fast_path_drifted(std::string_view kind, units);        // available, pending, ledger
-    void redis_waited(std::chrono::nanoseconds);                 // in the queue of the gate
+    void queue_ended(queue_outcome, std::size_t count);
+    void queue_took(std::chrono::nanoseconds); // from acceptance to the commit
+    void fast_path_drifted(drift_kind, units);
+    void redis_waited(std::chrono::nanoseconds); // in the queue of the gate
     void redis_batch(std::size_t requests);
     void redis_in_flight(std::ptrdiff_t change);
 

@@ -60,7 +60,6 @@ struct reserve_command {
     bool is_accepted = false;               // by Redis, under these notes
     bool may_only_replay = false;           // else it is short of units
     std::optional<std::string> token = {};  // for the item that asks for one
-    bool is_doubtful = false;               // so Redis must not accept it by itself
 };
 
 enum class if_expired { refuse, reserve_again };

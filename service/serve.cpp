@@ -226,7 +226,7 @@ int serve(serve_options const& options)
     std::optional<fast_path::gate> gate;
     if (!settings.redis_url.empty())
         gate.emplace(gate_options_of(settings), counted);
-    fast_path::desk desk(reserving_lanes, workers, roster, gate, rules, counted);
+    fast_path::desk desk(reserving_lanes, workers, roster, gate, rules, blocked, counted);
     fast_path::inspector inspector(workers, roster, gate);
     fast_path::door door(workers, gate, reserving.secret_of_tokens(), counted);
     lookout const watch(base.session(), keys, blocked);

@@ -8,6 +8,8 @@
 #include "stock/sku.hpp"
 #include "stock/uuid.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +46,12 @@ struct reservation {
     std::optional<uuid> superseded_by = {};
     bool has_just_ended = false; // a hold until the call that returns it
 };
+
+// What a request for one may have.
+inline constexpr std::size_t lines_max = 100;
+inline constexpr std::size_t name_length_max = 200; // characters of customer and reference
+inline constexpr std::size_t metadata_bytes_max = 4096;
+inline constexpr std::int64_t ttl_seconds_max = 604'800;
 
 // A quantity wanted, confirmed or returned at one level.
 struct line_request {

@@ -98,9 +98,9 @@ guard 'what is committed late is told late, and not passed by' db/feed.cpp \
 event_tests - however changes commit*'
 
 guard 'the sweeper leaves out what others are settling' db/reservations.sql \
-    '                          LIMIT :holds_max::bigint))
+    '                          LIMIT :lines_max::bigint))
  ORDER BY r.id
-   FOR UPDATE OF r SKIP LOCKED;' '                          LIMIT :holds_max::bigint))
+   FOR UPDATE OF r SKIP LOCKED;' '                          LIMIT :lines_max::bigint))
  ORDER BY r.id;' \
     'fault_tests - D5:*'
 
@@ -126,7 +126,7 @@ guard 'a new epoch knows nothing of the one before' redis/scripts/load.lua \
     'redis_chaos_tests - a hundred kills of Redis*'
 
 guard 'Redis never refuses what it has let through' redis/scripts/take.lua \
-    'if verdict > ASK and is_noted then' \
+    'if verdict > ASK and is_noted_before(note) then' \
     'if false then' \
     'redis_tests - a request that is repeated has its first answer*'
 

@@ -10,15 +10,13 @@
 --         sold N (location, quantity)…    units went in PostgreSQL
 --         freed CUSTOMER N (location, quantity)…  units came back there
 -- After the first three nothing is queued under the id any more, whatever the epoch is.
--- Returns the number of requests that were pending, or -1 when the SKU is not loaded under this
--- epoch.
+-- Returns 1, or 0 when the SKU is not loaded under this epoch.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'limit', 'reliefs')
 local is_loaded = state[1] == ARGV[1]
 local has_queue = redis.call('EXISTS', KEYS[6]) == 1
 local limit = tonumber(state[2])
 local reliefs = state[3]
 local changes = {} -- by field of the state
-local settled = 0
 
 local function change(field, by)
     changes[field] = (changes[field] or 0) + by
@@ -64,7 +62,6 @@ local function close(id, outcome)
     if not entry then
         return
     end
-    settled = settled + 1
     redis.call('HDEL', KEYS[2], id)
     local kind, told, count, rest = string.match(entry, '^(%w+) %d+ (%d+) (%d+) (.*)$')
     local total = 0
@@ -117,9 +114,9 @@ while at <= #ARGV do
     end
 end
 if not is_loaded then
-    return -1
+    return 0
 end
 for field, by in pairs(changes) do
     redis.call('HINCRBY', KEYS[1], field, string.format('%.0f', by))
 end
-return settled
+return 1

@@ -18,7 +18,7 @@
 -- made.
 local TAKEN, ASK, SHORT, LIMIT, CLOSED, QUEUED, REPEATED = 1, 2, 3, 4, 5, 6, 7
 local QUEUE_MAX = 4000  -- then PostgreSQL is waited for
-local EDGE = 1000       -- milliseconds from the edges of the sale in which nothing is promised
+local EDGE = 500        -- milliseconds around the edges of the sale in which PostgreSQL decides
 local AGAIN = 10        -- added to the verdict of a request that may have what it has made already
 
 local state = redis.call('HMGET', KEYS[1],
@@ -30,7 +30,8 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local is_fresh = now < tonumber(state[2])
-local is_open = state[3] == '1' and now >= tonumber(state[4]) and now < tonumber(state[5])
+local opens, closes = tonumber(state[4]), tonumber(state[5])
+local is_open = state[3] == '1' and now >= opens - EDGE and now < closes + EDGE
 local limit = tonumber(state[6])
 local is_async = state[8] == '1'
 local queue_length = redis.call('XLEN', KEYS[5])
@@ -66,7 +67,7 @@ end
 -- Whether PostgreSQL will say the same: the sale is open by any clock, all that the customer has is
 -- known here, and some are left once all who went on without have theirs.
 local function is_safe(name, lines)
-    if now < tonumber(state[4]) + EDGE or now >= tonumber(state[5]) - EDGE then
+    if now < opens + EDGE or now >= closes - EDGE then
         return false
     elseif limit > 0 and (state[9] ~= '1' or customer_of(name).mark ~= '') then
         return false
@@ -105,9 +106,18 @@ local function verdict_of(name, total, lines)
     return verdict
 end
 
+local answers, notes, noted, pending = {}, {}, {}, {}
+
+local function is_noted_before(note)
+    if noted[note] == nil then
+        noted[note] = redis.call('SISMEMBER', KEYS[3], note) == 1
+    end
+    return noted[note]
+end
+
 -- The text a request has in the queue.
 local function text_queued(note)
-    local id = queue_length > 0 and redis.call('HGET', KEYS[6], note)
+    local id = queue_length > 0 and is_noted_before(note) and redis.call('HGET', KEYS[6], note)
     if not id then
         return nil
     end
@@ -122,21 +132,15 @@ local function queue(id, note, text)
     queue_length = queue_length + 1
 end
 
-local answers, notes, noted, pending = {}, {}, {}, {}
-
 -- What happens to one request.
 local function decide(note, name, wish, total, lines)
     local verdict = ASK
     if (wish == 'take' or wish == 'queue') and is_fresh then
         verdict = is_open and verdict_of(name, total, lines) or CLOSED
     end
-    local is_noted = noted[note]
-    if is_noted == nil and (verdict > ASK or wish == 'queue') then
-        is_noted = redis.call('SISMEMBER', KEYS[3], note) == 1
-    end
-    if verdict > ASK and is_noted then
+    if verdict > ASK and is_noted_before(note) then
         return is_async and verdict + AGAIN or ASK
-    elseif verdict == TAKEN and wish == 'queue' and is_async and not is_noted
+    elseif verdict == TAKEN and wish == 'queue' and is_async and not is_noted_before(note)
         and queue_length < QUEUE_MAX and is_safe(name, lines) then
         return QUEUED
     end

@@ -159,8 +159,7 @@ int list_stock(clerk_options const& with, stock_list_options const& options, std
                std::ostream& errors)
 {
     question const what{
-        {.target = fmt::format("/v1/stock?limit={}&q={}{}",
-                               std::clamp<std::int64_t>(options.count, 1, page_max),
+        {.target = fmt::format("/v1/stock?limit={}&q={}{}", options.count,
                                percent_encoded(options.part), options.low ? "&low=true" : "")},
         200,
         "read stock"};

@@ -186,8 +186,8 @@ admission::admission(reserve_command const& cmd, items const& all, bool may_be_q
         parts_.back()->lines.push_back(line);
     }
     bool const takes = lines == cmd.lines.size() && !cmd.supersedes;
+    auto const note = parts_.empty() ? std::string() : note_of(cmd.key.api_key_id, cmd.key.key);
     for (auto const& p : parts_) {
-        auto const note = note_of(cmd.key.api_key_id, cmd.key.key);
         p->wanted = {.id = id_.str(),
                      .note = note,
                      .customer = cmd.customer,
@@ -196,7 +196,7 @@ admission::admission(reserve_command const& cmd, items const& all, bool may_be_q
         p->home = home_of(cmd.customer, note, p->of.buckets);
     }
     if (!may_be_queued || !takes || parts_.size() != 1 || !parts_.front()->of.is_async ||
-        cmd.confirm_at_once || cmd.token || cmd.is_doubtful)
+        cmd.confirm_at_once || cmd.token)
         return;
     auto const now = std::chrono::system_clock::now();
     to_be_queued_ = {.id = id_,

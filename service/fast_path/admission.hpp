@@ -54,7 +54,7 @@ public:
     // Of the lines for items in the list; the command and the list outlive this. When others are
     // among the lines, or a hold is superseded, PostgreSQL decides, and Redis only has it pending.
     // It may be accepted by Redis alone if `may_be_queued`, and the item says so.
-    admission(reserve_command const&, items const&, bool may_be_queued = true);
+    admission(reserve_command const&, items const&, bool may_be_queued);
     admission(admission&&) = default;
     admission& operator=(admission&&) = default;
 

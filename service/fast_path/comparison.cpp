@@ -37,6 +37,11 @@ bool is_abandoned(pending_request const& request, sight const& in, std::set<uuid
 
 } // namespace
 
+stock_level level_of(db::fast_path::fact const& known)
+{
+    return {known.on_hand, known.reserved, known.version};
+}
+
 std::map<std::string, facts> by_sku(std::vector<db::fast_path::fact> const& all)
 {
     std::map<std::string, facts> grouped;

@@ -16,6 +16,7 @@
 #include "service/fast_path/admission.hpp"
 #include "service/fast_path/calls.hpp"
 #include "stock/quantity.hpp"
+#include "stock/stock_level.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -65,6 +66,8 @@ using agreement = std::map<std::string, agreed>; // by location
 [[nodiscard]] std::vector<difference> drifted(agreement const& earlier, facts const& now,
                                               std::vector<difference> const& wrong,
                                               std::chrono::milliseconds news_max);
+
+[[nodiscard]] stock_level level_of(db::fast_path::fact const&);
 
 // What a level is beside what its newest line of the ledger says.
 struct ledger_fault {

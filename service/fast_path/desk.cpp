@@ -68,8 +68,8 @@ answer decision_of(admission const& entry)
 } // namespace
 
 desk::desk(lanes& l, worker_pool& w, roster& r, std::optional<gate>& g,
-           reservation_settings const& settings, metrics& m)
-    : lanes_(l), workers_(w), roster_(r), gate_(g),
+           reservation_settings const& settings, blocked_customers const& blocked, metrics& m)
+    : lanes_(l), workers_(w), roster_(r), gate_(g), blocked_(blocked),
       has_hold_caps_(settings.open_holds_per_customer > 0), metrics_(m)
 {}
 
@@ -87,7 +87,10 @@ boost::asio::awaitable<result<reserved>> desk::run(reserve_command& cmd)
 // Nothing when something has changed, so that it is worth another attempt.
 boost::asio::awaitable<desk::answer> desk::attempt(reserve_command& cmd, items const& known)
 {
-    admission entry(cmd, known, !has_hold_caps_); // which are PostgreSQL's to judge
+    // What PostgreSQL would judge by more than Redis knows is not accepted without it.
+    bool const may_be_queued =
+        !has_hold_caps_ && !known.empty() && !(cmd.customer && blocked_.remembers(*cmd.customer));
+    admission entry(cmd, known, may_be_queued);
     if (!entry.concerns_redis())
         co_return co_await pass_on(cmd, entry, known);
     if (gate_)

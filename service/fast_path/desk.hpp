@@ -6,6 +6,7 @@
 // until it is noted there, or until nobody may ask Redis any more.
 #pragma once
 
+#include "service/blocked_customers.hpp"
 #include "service/fast_path/gate.hpp"
 #include "service/fast_path/roster.hpp"
 #include "service/lanes.hpp"
@@ -24,7 +25,7 @@ class desk {
 public:
     // Without a gate there is no Redis. What is given here must outlive the desk.
     desk(lanes&, worker_pool&, roster&, std::optional<gate>&, reservation_settings const&,
-         metrics&);
+         blocked_customers const&, metrics&);
 
     // A reservation that is made, or one that Redis has accepted where the item allows that.
     // Refusals: those of reservations::reserve. Throws overloaded.
@@ -57,6 +58,7 @@ private:
     worker_pool& workers_;
     roster& roster_;
     std::optional<gate>& gate_;
+    blocked_customers const& blocked_;
     bool has_hold_caps_;
     metrics& metrics_;
 };

@@ -165,8 +165,10 @@ void door::remember(std::string const& sku, std::optional<db::tokens::rules> con
 
 void door::let_out(reserve_command const& cmd)
 {
+    if (!gate_ || !cmd.token || !cmd.customer)
+        return;
     auto const secret = secret_.remembered();
-    if (!gate_ || !cmd.token || !cmd.customer || !secret)
+    if (!secret)
         return;
     std::optional<sku> before;
     for (auto const& line : cmd.lines) {

@@ -20,7 +20,6 @@ namespace {
 namespace store = db::fast_path;
 
 constexpr std::size_t pending_max = 20'000;
-constexpr std::size_t written_max = 100; // findings of one call
 constexpr int looks = 5;
 constexpr auto between_looks = std::chrono::milliseconds(200);
 
@@ -74,7 +73,7 @@ standing standing_of(store::row const& row, std::optional<std::vector<sight>> co
 std::vector<redis::request> questions_of_queues(store::row const& row, std::string_view prefix)
 {
     std::vector<redis::request> requests;
-    for (int i = 0; i < row.buckets; ++i)
+    for (int i = 0; i < row.queues; ++i) // there may be more than buckets now
         requests.push_back(queue_length(bucket_of(prefix, row.sku, i)));
     for (int i = 0; i < row.buckets; ++i)
         requests.push_back({bucket_of(prefix, row.sku, i).state, {"CONFIG", "GET", "append*"}});
@@ -121,11 +120,6 @@ std::string cause_of(difference const& d)
     if (d.found < d.expected)
         return "units came back, or were taken in Redis for a request that never came to be";
     return "units were sold or taken out past Redis";
-}
-
-stock_level level_of(store::fact const& known)
-{
-    return {known.on_hand, known.reserved, known.version};
 }
 
 finding not_loaded(item const& of)
@@ -184,11 +178,12 @@ boost::asio::awaitable<std::vector<standing>> inspector::show(std::optional<sku>
     for (std::size_t i = 0; gate_ && i < rows.size(); ++i) {
         if (!rows[i].is_async)
             continue;
-        auto const count = static_cast<std::size_t>(rows[i].buckets);
-        auto const answers = std::span<redis::reply const>(replies).subspan(at, 2 * count);
-        all[i].queue_length = sum_of(answers.first(count));
-        all[i].appendfsync = weakest(answers.subspan(count));
-        at += 2 * count;
+        auto const queues = static_cast<std::size_t>(rows[i].queues);
+        auto const buckets = static_cast<std::size_t>(rows[i].buckets);
+        std::span<redis::reply const> const rest(replies);
+        all[i].queue_length = sum_of(rest.subspan(at, queues));
+        all[i].appendfsync = weakest(rest.subspan(at + queues, buckets));
+        at += queues + buckets;
     }
     co_return all;
 }
@@ -338,7 +333,7 @@ boost::asio::awaitable<std::size_t> inspector::put_right(round const& last)
     if (repaired.empty())
         co_return 0;
     auto const write = [&](db::transaction& tx) {
-        db::drift::write(tx, std::span(repaired).first(std::min(repaired.size(), written_max)));
+        db::drift::write(tx, repaired);
         for (auto const& each : resumed)
             store::resume(tx, each);
         return 0;

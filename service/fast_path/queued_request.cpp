@@ -3,10 +3,10 @@
 
 #include "service/json_writer.hpp"
 #include "service/secrets.hpp"
-#include "stock/hex_digit.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <utility>
@@ -17,18 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-request_fingerprint read_fingerprint(std::string const& hex)
+request_fingerprint read_fingerprint(std::string const& text)
 {
     request_fingerprint bytes{};
-    if (hex.size() != 2 * bytes.size())
+    if (!parse_base64url(text, bytes))
         throw std::invalid_argument("fingerprint");
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        auto const high = value_of_hex_digit(hex[2 * i]);
-        auto const low = value_of_hex_digit(hex[2 * i + 1]);
-        if (high < 0 || low < 0)
-            throw std::invalid_argument("fingerprint");
-        bytes[i] = static_cast<std::uint8_t>(high * 16 + low);
-    }
     return bytes;
 }
 
@@ -37,18 +30,26 @@ std::optional<std::string> text_or_null(json const& value)
     return value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
 }
 
-// Who can write into Redis can make requests, but none that the API would refuse to read.
+// Who can write into Redis can make requests, but none beyond the bounds of those of the API.
 void check(reserve_command const& cmd)
 {
-    constexpr units quantity_max = 1'000'000'000;
-    bool const is_sound =
-        !cmd.lines.empty() && cmd.ttl.count() >= 1 && json::parse(cmd.metadata).is_object();
-    if (!is_sound)
+    constexpr std::size_t key_length_max = 255;
+    constexpr std::size_t bytes_of_a_character_max = 4;
+    auto const is_short = [](std::optional<std::string> const& text) {
+        return !text || text->size() <= name_length_max * bytes_of_a_character_max;
+    };
+    auto const is_sound = [](line_request const& line) {
+        return !sku::fault_of(line.at.sku.str()) && !location::fault_of(line.at.location.str()) &&
+               line.quantity >= 1 && line.quantity <= quantity_max;
+    };
+    bool const is_request = !cmd.lines.empty() && cmd.lines.size() <= lines_max &&
+                            std::ranges::all_of(cmd.lines, is_sound) && cmd.ttl.count() >= 1 &&
+                            cmd.ttl.count() <= ttl_seconds_max &&
+                            cmd.key.key.size() <= key_length_max && is_short(cmd.customer) &&
+                            is_short(cmd.reference) && cmd.metadata.size() <= metadata_bytes_max &&
+                            json::parse(cmd.metadata).is_object();
+    if (!is_request)
         throw std::invalid_argument("a queued request");
-    for (auto const& line : cmd.lines)
-        if (sku::fault_of(line.at.sku.str()) || location::fault_of(line.at.location.str()) ||
-            line.quantity < 1 || line.quantity > quantity_max)
-            throw std::invalid_argument("a queued line");
 }
 
 queued_request read(json const& from)
@@ -86,7 +87,7 @@ std::string to_text(queued_request const& r)
     out.member("accepted_at", r.accepted_at);
     out.member("api_key", cmd.key.api_key_id);
     out.member("key", std::string_view(cmd.key.key));
-    out.member("fingerprint", std::string_view(to_hex(cmd.key.fingerprint)));
+    out.member("fingerprint", std::string_view(to_base64url(cmd.key.fingerprint)));
     out.member("actor", std::string_view(cmd.actor));
     out.member("sku", cmd.lines.front().at.sku);
     out.member("epoch", cmd.notes.front().epoch);

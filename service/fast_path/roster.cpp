@@ -14,11 +14,11 @@ item item_of(db::fast_path::row const& row)
             row.is_async && !row.needs_token};
 }
 
-void roster::refresh(db::link& link)
+std::vector<db::fast_path::row> roster::refresh(db::link& link)
 {
     auto read = std::make_shared<items>();
-    auto const rows = db::read(link, db::scope::single,
-                               [](db::transaction& tx) { return db::fast_path::all(tx); });
+    auto rows = db::read(link, db::scope::single,
+                         [](db::transaction& tx) { return db::fast_path::all(tx); });
     auto queues = std::make_shared<std::vector<queues_of>>();
     for (auto const& row : rows) {
         if (row.epoch != 0)
@@ -29,6 +29,7 @@ void roster::refresh(db::link& link)
     std::scoped_lock const lock(mutex_);
     items_ = std::move(read);
     queues_ = std::move(queues);
+    return rows;
 }
 
 result<void> roster::switch_on(db::link& link, sku const& which, mode_wanted wanted,
@@ -55,11 +56,13 @@ result<void> roster::switch_on(db::link& link, sku const& which, mode_wanted wan
 
 result<void> roster::switch_off(db::link& link, sku const& which, staff const& by)
 {
-    bool const was_on = db::transact(link, [&](db::transaction& tx) {
-        bool const is_changed = db::fast_path::switch_off(tx, which);
-        if (is_changed)
+    bool was_on = false; // a commit whose answer was lost has switched it off already
+    db::transact(link, [&](db::transaction& tx) {
+        if (db::fast_path::switch_off(tx, which)) {
+            was_on = true;
             trail::note(tx, by, {"fast_path.switched_off", "item:" + which.str()});
-        return is_changed;
+        }
+        return 0;
     });
     refresh(link);
     if (!was_on)

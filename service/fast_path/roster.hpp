@@ -49,8 +49,8 @@ public:
         return queues_;
     }
 
-    // Reads it anew.
-    void refresh(db::link&);
+    // Reads it anew. Returns what was read.
+    std::vector<db::fast_path::row> refresh(db::link&);
 
     // Has Redis stand before an item, or changes how. Refusals: unknown_sku.
     result<void> switch_on(db::link&, sku const&, mode_wanted, staff const& by = {});

@@ -6,6 +6,7 @@
 #include "service/http/json.hpp"
 #include "stock/clock.hpp"
 #include "stock/quantity.hpp"
+#include "stock/reservation.hpp"
 #include "stock/uuid.hpp"
 
 #include <cstddef>
@@ -26,6 +27,9 @@ struct text_rule {
     std::size_t length_min = 1;
     bool may_have_lines = false; // line feeds and tabs, as in a note
 };
+
+inline constexpr text_rule short_text_rule{.length_max = name_length_max}; // customer, reference
+inline constexpr text_rule reason_rule{.length_max = 500};
 
 // What is wrong with a text by its rule, or nothing.
 [[nodiscard]] std::optional<std::string> fault_of_text(std::string_view text, text_rule const&);

@@ -156,6 +156,13 @@ refusal invalid_members::to_refusal() const
     return {.code = errc::validation_failed, .detail = detail + ".", .errors = listed_};
 }
 
+result<void> refuse_if_any(invalid_members const& faults)
+{
+    if (!faults.is_empty())
+        return faults.to_refusal();
+    return {};
+}
+
 result<json> parse_json(std::string_view text)
 {
     if (text.empty())

@@ -32,6 +32,9 @@ private:
     std::size_t count_ = 0;
 };
 
+// Refusals: validation_failed, when something is wrong.
+[[nodiscard]] result<void> refuse_if_any(invalid_members const&);
+
 // How deep a body may nest, itself included.
 inline constexpr std::size_t json_depth_max = 16;
 

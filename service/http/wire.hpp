@@ -28,10 +28,7 @@
 
 namespace holdfast::http {
 
-inline constexpr std::size_t lines_max = 100;
 inline constexpr std::size_t adjustment_rows_max = 1000;
-inline constexpr std::size_t metadata_bytes_max = 4096;
-inline constexpr units ttl_seconds_max = 604'800;
 inline constexpr units admission_pool_max = 1'000'000;
 inline constexpr units admission_ttl_seconds_max = 86'400;
 

@@ -21,23 +21,14 @@ namespace {
 using nlohmann::json;
 
 constexpr text_rule name_rule{.length_max = 200, .length_min = 0};
-constexpr text_rule short_text_rule{.length_max = 200}; // customer, reference
 constexpr text_rule search_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule strategy_rule{.length_max = 50};
 constexpr text_rule token_rule{.length_max = 200};
-constexpr text_rule reason_rule{.length_max = 500};
 constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
 constexpr std::array<std::string_view, 4> state_words{"held", "confirmed", "released", "expired"};
 constexpr std::array<std::string_view, 3> import_mode_words{"set", "add", "count"};
 constexpr std::array<std::string_view, 1> if_expired_words{"reserve_again"};
-
-result<void> refuse_if_any(invalid_members const& faults)
-{
-    if (!faults.is_empty())
-        return faults.to_refusal();
-    return {};
-}
 
 // Notes every parameter of the query, for requests that take none.
 void refuse_query(request const& req, invalid_members& faults)

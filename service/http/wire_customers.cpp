@@ -15,14 +15,11 @@ namespace holdfast::http {
 
 namespace {
 
-constexpr text_rule customer_rule{.length_max = 200};
-constexpr text_rule reason_rule{.length_max = 500};
-
 // The customer as the path has it.
 std::string customer_in_path(request const& req, invalid_members& faults)
 {
     auto const& text = req.captured.at(0);
-    if (auto fault = fault_of_text(text, customer_rule))
+    if (auto fault = fault_of_text(text, short_text_rule))
         faults.add("/path/customer", std::move(*fault));
     return text;
 }
@@ -49,8 +46,7 @@ result<block_command> parse_block(request const& req)
     auto reason = body.text("reason", reason_rule);
     body.finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return block_command{std::move(customer), std::move(reason.value()), req.who.name, req.id};
 }
 
@@ -59,8 +55,7 @@ result<std::string> parse_customer(request const& req)
     invalid_members faults;
     auto customer = customer_in_path(req, faults);
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return customer;
 }
 
@@ -69,11 +64,10 @@ result<blocked_filter> parse_blocked_filter(request const& req)
     invalid_members faults;
     query_reader query(req.query, faults);
     blocked_filter filter{.after = query.cursor(blocked_list).value_or(""), .limit = query.limit()};
-    if (!filter.after.empty() && fault_of_text(filter.after, customer_rule))
+    if (!filter.after.empty() && fault_of_text(filter.after, short_text_rule))
         query.fault("cursor", "must be a next_cursor of this list");
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;
 }
 

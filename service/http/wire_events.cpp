@@ -126,8 +126,7 @@ result<event_query> parse_event_query(request const& req)
     auto read = read_event_query(query, query.text("after", place_rule));
     read.limit = query.limit();
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return read;
 }
 
@@ -141,8 +140,7 @@ result<event_query> parse_stream_query(request const& req)
         after = std::string(*last);
     auto read = read_event_query(query, after);
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return read;
 }
 
@@ -161,8 +159,7 @@ result<webhook_settings> parse_webhook(request const& req)
     };
     body.finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     settings.url = std::move(url.value());
     return settings;
 }
@@ -173,8 +170,7 @@ result<uuid> parse_webhook_id(request const& req)
     invalid_members faults;
     object_reader(document, "", faults).finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return webhook_in_path(req);
 }
 
@@ -196,8 +192,7 @@ result<webhook_change_request> parse_webhook_change(request const& req)
         to.is_active = *state == "active";
     body.finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, webhook_in_path(req));
     return webhook_change_request{id, std::move(to)};
 }
@@ -210,8 +205,7 @@ result<webhook_rotation> parse_webhook_rotation(request const& req)
     auto const keep = body.integer("keep_former_seconds", {0, keep_former_max});
     body.finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, webhook_in_path(req));
     return webhook_rotation{id, std::chrono::seconds(keep.value_or(keep_former_default))};
 }
@@ -227,8 +221,7 @@ result<webhook_replay> parse_webhook_replay(request const& req)
         body.fault("since", "must be an instant");
     body.finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, webhook_in_path(req));
     return webhook_replay{id, since.value()};
 }
@@ -244,8 +237,7 @@ result<webhook_filter> parse_webhook_filter(request const& req)
             query.fault("cursor", "must be a next_cursor of this list");
     }
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;
 }
 
@@ -259,8 +251,7 @@ result<delivery_filter> parse_delivery_filter(request const& req)
         filter.states = {*state};
     filter.before = query.number_cursor(deliveries_list);
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(filter.webhook, webhook_in_path(req));
     return filter;
 }

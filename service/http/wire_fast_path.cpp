@@ -124,8 +124,7 @@ result<fast_path_request> parse_fast_path(request const& req)
     auto const mode = body.one_of("mode", modes);
     auto const buckets = body.integer("buckets", buckets_rule);
     body.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto name, parse_sku(req));
     return fast_path_request{std::move(name), mode == modes.back(),
                              static_cast<int>(buckets.value_or(1))};
@@ -139,8 +138,7 @@ result<bool> parse_reconciliation(request const& req)
     auto const repair = body.boolean("repair");
     body.finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return repair.value_or(false);
 }
 
@@ -152,8 +150,7 @@ result<fast_path::drift_filter> parse_drift_filter(request const& req)
                                    .before = query.number_cursor(drift_list),
                                    .limit = query.limit()};
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;
 }
 

@@ -13,8 +13,6 @@ namespace holdfast::http {
 
 namespace {
 
-constexpr text_rule customer_rule{.length_max = 200};
-
 void write(json_writer& out, token_bearer const& who)
 {
     out.member("sku", who.sku);
@@ -31,11 +29,10 @@ result<token_bearer> parse_token_request(request const& req)
     body.require("sku");
     body.require("customer");
     auto name = body.text("sku", &sku::fault_of);
-    auto customer = body.text("customer", customer_rule);
+    auto customer = body.text("customer", short_text_rule);
     body.finish();
     query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return token_bearer{sku(std::move(name.value())), std::move(customer.value())};
 }
 

@@ -39,8 +39,7 @@ result<trail_filter> parse_trail_filter(request const& req)
                         .before = query.number_cursor(trail_list),
                         .limit = query.limit()};
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -21,7 +22,18 @@ using namespace fast_path;
 constexpr std::size_t batch_max = 256; // of one item
 constexpr auto between_claims = std::chrono::seconds(1);
 
+constexpr std::size_t failures_max = 10'000;
+
 std::string const group = "holdfast";
+
+constexpr std::string_view parked_code = "parked"; // beside the slugs of refusals
+
+metrics::queue_outcome outcome_of(std::string_view code)
+{
+    if (code.empty())
+        return metrics::queue_outcome::committed;
+    return code == parked_code ? metrics::queue_outcome::parked : metrics::queue_outcome::refused;
+}
 
 // Whether the same may succeed later: then nothing is the matter with the request.
 bool is_passing(std::exception const& fault)
@@ -30,8 +42,11 @@ bool is_passing(std::exception const& fault)
         dynamic_cast<overloaded const*>(&fault) != nullptr)
         return true;
     auto const* error = dynamic_cast<db::error const*>(&fault);
-    return error != nullptr && error->kind() != db::fault::constraint &&
-           error->kind() != db::fault::other;
+    if (error == nullptr)
+        return false;
+    // A conflict that outlasts all retries is one with an id that somebody else's reservation has.
+    auto const kind = error->kind();
+    return kind != db::fault::constraint && kind != db::fault::other && kind != db::fault::conflict;
 }
 
 redis::request read_new(bucket const& from, std::string const& name)
@@ -46,11 +61,11 @@ redis::request make_group(bucket const& of)
     return {of.state, {"XGROUP", "CREATE", of.queue, group, "0"}};
 }
 
-// Those that nobody has finished for so long, with how often they were begun.
-redis::request unfinished(bucket const& in, std::chrono::milliseconds idle)
+// What nobody has finished for so long is ours then (Redis 6.2).
+redis::request claim_idle(bucket const& in, std::string const& name, std::chrono::milliseconds idle)
 {
     return {in.state,
-            {"XPENDING", in.queue, group, "IDLE", std::to_string(idle.count()), "-", "+",
+            {"XAUTOCLAIM", in.queue, group, name, std::to_string(idle.count()), "0-0", "COUNT",
              std::to_string(batch_max)}};
 }
 
@@ -67,22 +82,25 @@ committer::committer(committer_options options, roster const& r, reservations co
       redis_(options_.where, options_.limits), roster_(r), reservations_(use_cases), metrics_(m)
 {}
 
-std::vector<committer::place> committer::places() const
+std::vector<committer::place> const& committer::places()
 {
-    std::vector<place> all;
-    auto const queues = roster_.queues();
+    auto queues = roster_.queues();
+    if (queues == queues_)
+        return places_;
+    places_.clear();
     for (auto const& each : *queues)
         for (int i = 0; i < each.buckets; ++i)
-            all.push_back({each.sku, bucket_of(options_.prefix, each.sku.str(), i)});
-    return all;
+            places_.push_back({each.sku, bucket_of(options_.prefix, each.sku.str(), i)});
+    queues_ = std::move(queues);
+    return places_;
 }
 
 progress committer::step(db::link& link)
 {
-    auto const all = places();
+    auto const& all = places();
     if (all.empty())
         return progress::done_for_now;
-    faults met;
+    deferred_faults met;
     auto entries = read(all, met);
     bool const is_more = entries.size() >= batch_max;
     if (clock::now() >= claim_again_) {
@@ -90,30 +108,25 @@ progress committer::step(db::link& link)
         std::ranges::move(claimed, std::back_inserter(entries));
         claim_again_ = clock::now() + between_claims;
     }
+    // Of one item at a time: whoever has its level locked is in the way of no other.
     std::ranges::stable_sort(entries, {}, [](entry const& e) { return e.from.of; });
     for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {
         while (last < entries.size() && last - first < batch_max &&
                entries[last].from.of == entries[first].from.of)
             ++last;
-        work_off(link, std::span(entries).subspan(first, last - first), met);
+        auto const batch = std::span(entries).subspan(first, last - first);
+        met.run([&] {
+            carry_out(link, batch);
+            write_down(link, batch);
+            finish(batch);
+        });
     }
-    if (!met.empty())
-        std::rethrow_exception(met.front());
+    met.throw_if_any();
     return is_more ? progress::more_to_do : progress::done_for_now;
 }
 
-// Of one item: whoever has its level locked stops nothing else for longer than one wait.
-void committer::work_off(db::link& link, std::span<entry> batch, faults& met)
-{
-    try {
-        finish(batch, carry_out(link, batch));
-    } catch (std::exception const&) {
-        met.push_back(std::current_exception());
-    }
-}
-
 // What nobody has been given yet.
-std::vector<committer::entry> committer::read(std::vector<place> const& from, faults& met)
+std::vector<committer::entry> committer::read(std::vector<place> const& from, deferred_faults& met)
 {
     std::vector<redis::request> requests;
     for (auto const& each : from)
@@ -126,9 +139,9 @@ std::vector<committer::entry> committer::read(std::vector<place> const& from, fa
         if (why != nullptr && why->kind() == "NOGROUP")
             missing.push_back(make_group(from[i].keys)); // refused while nothing was ever queued
         else if (why != nullptr)
-            met.push_back(std::make_exception_ptr(redis::error(why->text)));
+            met.keep(std::make_exception_ptr(redis::error(why->text)));
         else if (!replies[i].is_nil())
-            add(entries, from[i], replies[i].parts().at(0).parts().at(1), {});
+            add(entries, from[i], replies[i].parts().at(0).parts().at(1));
     }
     static_cast<void>(run(redis_, missing));
     return entries;
@@ -139,33 +152,16 @@ std::vector<committer::entry> committer::claim(std::vector<place> const& from)
 {
     std::vector<redis::request> requests;
     for (auto const& each : from)
-        requests.push_back(unfinished(each.keys, options_.claim_after));
-    auto const found = run(redis_, requests);
-    requests.clear();
-    std::vector<std::size_t> asked;
-    std::vector<begun> attempts(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        if (found[i].why() != nullptr || found[i].parts().empty())
-            continue; // there is no group where nothing was ever queued
-        redis::command command{"XCLAIM", from[i].keys.queue, group, name_,
-                               std::to_string(options_.claim_after.count())};
-        for (auto const& each : found[i].parts()) {
-            command.push_back(each.parts().at(0).text());
-            attempts[i][each.parts().at(0).text()] = each.parts().at(3).number() + 1;
-        }
-        requests.push_back({from[i].keys.state, std::move(command)});
-        asked.push_back(i);
-    }
+        requests.push_back(claim_idle(each.keys, name_, options_.claim_after));
     auto const replies = run(redis_, requests);
     std::vector<entry> entries;
-    for (std::size_t n = 0; n < asked.size(); ++n)
-        if (replies[n].why() == nullptr)
-            add(entries, from[asked[n]], replies[n], attempts[asked[n]]);
+    for (std::size_t i = 0; i < from.size(); ++i)
+        if (replies[i].why() == nullptr) // there is no group where nothing was ever queued
+            add(entries, from[i], replies[i].parts().at(1));
     return entries;
 }
 
-void committer::add(std::vector<entry>& to, place const& from, redis::reply const& list,
-                    begun const& attempts)
+void committer::add(std::vector<entry>& to, place const& from, redis::reply const& list)
 {
     for (auto const& each : list.parts()) {
         if (each.is_nil())
@@ -176,29 +172,25 @@ void committer::add(std::vector<entry>& to, place const& from, redis::reply cons
             made.id = fields.parts()[1].text();
             made.text = fields.parts()[3].text();
         }
-        if (auto const known = attempts.find(made.position); known != attempts.end())
-            made.attempts = known->second;
         to.push_back(std::move(made));
     }
 }
 
 // All in one transaction where that can be done, else one by one.
-std::vector<committer::end> committer::carry_out(db::link& link, std::span<entry> batch)
+void committer::carry_out(db::link& link, std::span<entry> batch)
 {
-    std::vector<end> ends(batch.size());
     std::vector<reserve_command const*> commands;
-    std::vector<std::size_t> of;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        auto request = parse_queued(batch[i].text);
-        if (request && request->id.str() == batch[i].id &&
-            request->command.lines.front().at.sku == batch[i].from.of)
-            batch[i].request = std::move(request);
-        if (!batch[i].request) {
-            ends[i] = park(link, batch[i], "It is not a request that was queued.");
+    std::vector<entry*> of;
+    for (auto& each : batch) {
+        auto request = parse_queued(each.text);
+        if (!request || request->id.str() != each.id ||
+            request->command.lines.front().at.sku != each.from.of) {
+            each.end = parked("It is not a request that was queued.");
             continue;
         }
-        commands.push_back(&batch[i].request->command);
-        of.push_back(i);
+        each.request = std::move(request);
+        commands.push_back(&each.request->command);
+        of.push_back(&each);
     }
     std::vector<reserve_answer> answers(commands.size());
     try {
@@ -209,97 +201,105 @@ std::vector<committer::end> committer::carry_out(db::link& link, std::span<entry
             throw;
         // One of them may be the culprit: each alone will show.
     }
-    for (std::size_t n = 0; n < of.size(); ++n) {
-        auto& each = batch[of[n]];
-        ends[of[n]] = answers[n] ? judge(link, each, *answers[n]) : carry_out_alone(link, each);
-    }
-    return ends;
+    for (std::size_t n = 0; n < of.size(); ++n)
+        of[n]->end =
+            answers[n] ? judge(*of[n]->request, *answers[n]) : carry_out_alone(link, *of[n]);
 }
 
-committer::end committer::carry_out_alone(db::link& link, entry& which)
+std::optional<committer::end> committer::carry_out_alone(db::link& link, entry& which)
 {
     auto& command = which.request->command;
     try {
-        return judge(link, which, reservations_.reserve(link, command));
+        return judge(*which.request, reservations_.reserve(link, command));
     } catch (not_noted const& missing) {
         // Redis was loaded anew since it was accepted: its key is noted there first.
         std::array const notes{note_of(command.key.api_key_id, command.key.key)};
         auto const noted = redis_.run(note(which.from.keys, missing.epoch, notes));
-        if (noted.why() != nullptr || noted.number() != 1 ||
-            command.notes.front().epoch == missing.epoch)
-            return which.attempts < options_.attempts_max
-                       ? end()
-                       : park(link, which, "Redis does not know its item as it was.");
+        if (auto const* why = noted.why())
+            throw redis::error(why->text);
+        if (noted.number() != 1 || command.notes.front().epoch == missing.epoch)
+            return after_failure(which, "Redis does not know its item as it was.");
         command.notes = {{missing.sku, missing.epoch}};
     } catch (std::exception const& fault) {
         if (is_passing(fault))
             throw;
-        if (which.attempts < options_.attempts_max)
-            return std::nullopt;
-        return park(link, which, "It failed each time it was tried.");
+        return after_failure(which, "It failed each time it was tried.");
     }
     return carry_out_alone(link, which);
 }
 
-committer::end committer::judge(db::link& link, entry const& which,
-                                result<outcome<reservation>> const& answer)
+// Nothing where it is to be tried again.
+std::optional<committer::end> committer::judge(queued_request const& request,
+                                               result<outcome<reservation>> const& answer)
 {
-    auto const& request = *which.request;
-    if (answer && answer->value.id == request.id) {
-        metrics_.queue_ended("committed");
-        metrics_.queue_took(std::chrono::system_clock::now() - request.accepted_at);
-        return fate::kept;
-    }
-    if (answer) {
-        auto const why = "Its Idempotency-Key had made " + answer->value.id.str() + " meanwhile.";
-        return give_up(link, which, slug(errc::idempotency_key_reused), why);
-    }
-    if (answer.error().code == errc::idempotency_key_in_progress)
+    if (answer && answer->value.id == request.id)
+        return end{};
+    if (answer)
+        return end{fate::back, std::string(slug(errc::idempotency_key_reused)),
+                   "Its Idempotency-Key had made " + answer->value.id.str() + " meanwhile."};
+    auto const why = answer.error();
+    if (why.code == errc::idempotency_key_in_progress)
         return std::nullopt;
-    auto const gone = give_up(link, which, slug(answer.error().code), answer.error().detail);
-    return answer.error().code == errc::customer_limit ? fate::limit : gone;
+    auto const told = why.code == errc::customer_limit ? fate::limit : fate::back;
+    return end{told, std::string(slug(why.code)), why.detail};
 }
 
-committer::end committer::park(db::link& link, entry const& which, std::string_view why)
+committer::end committer::parked(std::string_view why)
 {
-    log::error("fast_path.parked", {{"reservation", which.id}, {"reason", why}});
-    if (!uuid::parse(which.id)) { // nobody can ask for it
-        metrics_.queue_ended("parked");
-        return fate::back;
+    return {fate::back, std::string(parked_code), std::string(why)};
+}
+
+// Parked after so many that were its own.
+std::optional<committer::end> committer::after_failure(entry const& which, std::string_view why)
+{
+    if (failures_.size() >= failures_max)
+        failures_.clear(); // most of them have been finished by others
+    if (++failures_[which.id] < options_.attempts_max)
+        return std::nullopt;
+    return parked(why);
+}
+
+// Of those that were not made, before they leave the queue.
+void committer::write_down(db::link& link, std::span<entry const> batch)
+{
+    std::vector<db::unfulfilled::draft> drafts;
+    for (auto const& each : batch) {
+        if (!each.end || each.end->code.empty())
+            continue;
+        if (each.end->code == parked_code)
+            log::error("fast_path.parked",
+                       {{"reservation", each.id}, {"reason", each.end->detail}});
+        if (auto const id = uuid::parse(each.id)) // nobody can ask for another
+            drafts.push_back(
+                {*id, each.end->code, each.end->detail, each.request ? each.text : std::string()});
     }
-    return give_up(link, which, "parked", why);
-}
-
-// For good. Whoever asks for it finds why.
-fate committer::give_up(db::link& link, entry const& which, std::string_view code,
-                        std::string_view detail)
-{
-    db::transact(link, [&](db::transaction& tx) {
-        db::unfulfilled::add(tx, uuid::parse(which.id).value(), code, detail,
-                             which.request ? which.text : std::string());
-        return 0;
-    });
-    metrics_.queue_ended(code == "parked" ? "parked" : "refused");
-    return fate::back;
+    if (!drafts.empty())
+        db::transact(link, [&](db::transaction& tx) {
+            db::unfulfilled::add(tx, drafts);
+            return 0;
+        });
 }
 
 // Takes out of the queues what has come to its end.
-void committer::finish(std::span<entry const> batch, std::vector<end> const& ends)
+void committer::finish(std::span<entry const> batch)
 {
     using told_to = std::pair<std::string, std::int64_t>; // a bucket, and an epoch
     std::map<told_to, std::pair<bucket, std::vector<settlement>>> by_bucket;
     std::map<std::string, std::pair<bucket, std::vector<std::string>>> ended; // by queue
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (!ends[i])
+    for (auto const& each : batch) {
+        if (!each.end)
             continue;
-        auto const& each = batch[i];
         auto const epoch = each.request ? each.request->command.notes.front().epoch : 0;
         auto& [where, told] = by_bucket[{each.from.keys.queue, epoch}];
         where = each.from.keys;
-        told.push_back({.id = each.id, .fate = *ends[i]});
+        told.push_back({.id = each.id, .fate = each.end->fate});
         auto& [from, positions] = ended[each.from.keys.queue];
         from = each.from.keys;
         positions.push_back(each.position);
+        failures_.erase(each.id);
+        metrics_.queue_ended(outcome_of(each.end->code), 1);
+        if (each.end->code.empty())
+            metrics_.queue_took(std::chrono::system_clock::now() - each.request->accepted_at);
     }
     std::vector<redis::request> requests;
     for (auto const& [key, value] : by_bucket)

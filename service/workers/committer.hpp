@@ -9,12 +9,13 @@
 #include "service/fast_path/calls.hpp"
 #include "service/fast_path/queued_request.hpp"
 #include "service/fast_path/roster.hpp"
+#include "service/workers/deferred_faults.hpp"
 #include "service/workers/periodic.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +29,7 @@ struct committer_options {
     std::string prefix = "holdfast";
     redis::timeouts limits = {};
     std::chrono::milliseconds claim_after{5000}; // longer than a batch may take
-    std::int64_t attempts_max = 5;               // then it is parked
+    int attempts_max = 5;                        // that failed; then it is parked
 };
 
 class committer {
@@ -49,38 +50,36 @@ private:
         fast_path::bucket keys;
     };
 
+    // What became of a request: its fate for Redis, and of one that was not made why, for whoever
+    // asks.
+    struct end {
+        fast_path::fate fate = fast_path::fate::kept;
+        std::string code = {};
+        std::string detail = {};
+    };
+
     // Something in a queue.
     struct entry {
         place from;
         std::string position; // in the stream
         std::string id = {};
         std::string text = {};
-        std::int64_t attempts = 1; // this one included
         std::optional<fast_path::queued_request> request = {};
+        std::optional<committer::end> end = {}; // nothing while it is left for later
     };
 
-    // What became of it; nothing when it is left for later.
-    using end = std::optional<fast_path::fate>;
-
-    using begun = std::map<std::string, std::int64_t>; // how often, by position
-
-    // What is in the way of some queues must not be in the way of others: it is thrown once they
-    // are worked off.
-    using faults = std::vector<std::exception_ptr>;
-
-    [[nodiscard]] std::vector<place> places() const;
-    [[nodiscard]] std::vector<entry> read(std::vector<place> const&, faults&);
+    [[nodiscard]] std::vector<place> const& places();
+    [[nodiscard]] std::vector<entry> read(std::vector<place> const&, deferred_faults&);
     [[nodiscard]] std::vector<entry> claim(std::vector<place> const&);
-    static void add(std::vector<entry>& to, place const& from, redis::reply const& list,
-                    begun const& attempts);
-    void work_off(db::link&, std::span<entry>, faults&);
-    [[nodiscard]] std::vector<end> carry_out(db::link&, std::span<entry>);
-    [[nodiscard]] end carry_out_alone(db::link&, entry&);
-    [[nodiscard]] end judge(db::link&, entry const&, result<outcome<reservation>> const&);
-    [[nodiscard]] end park(db::link&, entry const&, std::string_view why);
-    fast_path::fate give_up(db::link&, entry const&, std::string_view code,
-                            std::string_view detail);
-    void finish(std::span<entry const>, std::vector<end> const&);
+    static void add(std::vector<entry>& to, place const& from, redis::reply const& list);
+    void carry_out(db::link&, std::span<entry>);
+    [[nodiscard]] std::optional<end> carry_out_alone(db::link&, entry&);
+    [[nodiscard]] static std::optional<end> judge(fast_path::queued_request const&,
+                                                  result<outcome<reservation>> const&);
+    [[nodiscard]] static end parked(std::string_view why);
+    [[nodiscard]] std::optional<end> after_failure(entry const&, std::string_view why);
+    void write_down(db::link&, std::span<entry const>);
+    void finish(std::span<entry const>);
 
     committer_options options_;
     std::string name_; // in the group
@@ -88,6 +87,9 @@ private:
     fast_path::roster const& roster_;
     reservations const& reservations_;
     metrics& metrics_;
+    std::shared_ptr<std::vector<fast_path::queues_of> const> queues_; // that the places are of
+    std::vector<place> places_;
+    std::map<std::string, int> failures_; // by id, of what is not finished
     clock::time_point claim_again_{};
 };
 

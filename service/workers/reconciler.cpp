@@ -6,8 +6,8 @@
 #include "service/log.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <ranges>
 #include <set>
 #include <span>
 #include <utility>
@@ -19,17 +19,7 @@ namespace {
 using namespace fast_path;
 namespace store = db::fast_path;
 
-constexpr std::size_t pending_max = 5000; // told of one bucket in a round
 constexpr std::size_t keys_at_once = 5000;
-
-// A bucket with more under way than is told may stay so for that long.
-constexpr auto crowded_max = std::chrono::seconds(30);
-
-constexpr std::size_t findings_max = 100; // written down in a round
-
-// What the clocks of PostgreSQL and Redis may differ by, and how long a round may take: so close to
-// an edge of the sale PostgreSQL decides.
-constexpr auto edge = lease;
 
 constexpr auto never = redis_time(4'000'000'000'000'000);
 
@@ -46,32 +36,30 @@ grant rules_of(store::fact const& known, redis_time now)
 {
     return {.until = now + lease,
             .on_sale = known.on_sale,
-            .opens = by_redis(known.sale_starts_at, known, now, redis_time(0)) - edge,
-            .closes = by_redis(known.sale_ends_at, known, now, never) + edge,
+            .opens = by_redis(known.sale_starts_at, known, now, redis_time(0)),
+            .closes = by_redis(known.sale_ends_at, known, now, never),
             .limit = known.max_per_customer.value_or(0),
             .changes = {},
             .relieved = {}};
 }
 
-// An id before all that were made `age` ago or later.
+// An id before all that were made `age` ago or later: version 7 begins with the milliseconds.
 uuid first_id_since(timestamp now, std::chrono::seconds age)
 {
     auto const at = std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()) - age;
-    auto const text = [](std::int64_t ms) {
-        std::string digits(12, '0');
-        for (auto& digit : std::views::reverse(digits)) {
-            digit = "0123456789abcdef"[ms & 15];
-            ms >>= 4;
-        }
-        return digits;
-    }(at.count());
-    return uuid::parse(text.substr(0, 8) + '-' + text.substr(8) + "-7000-8000-000000000000")
-        .value();
+    std::array<std::uint8_t, 16> bytes{};
+    for (std::size_t i = 0; i < 6; ++i)
+        bytes[i] = static_cast<std::uint8_t>(at.count() >> (8 * (5 - i)));
+    bytes[6] = 0x70;
+    bytes[8] = 0x80;
+    return uuid::of(bytes);
 }
 
-stock_level level_of(store::fact const& known)
+metrics::drift_kind kind_of(db::drift::finding const& found)
 {
-    return {known.on_hand, known.reserved, known.version};
+    if (found.kind == "ledger")
+        return metrics::drift_kind::ledger;
+    return found.kind == "pending" ? metrics::drift_kind::pending : metrics::drift_kind::available;
 }
 
 void log_findings(std::vector<db::drift::finding> const& all)
@@ -103,30 +91,46 @@ bucket reconciler::bucket_of(item const& of, int number) const
 
 progress reconciler::step(db::link& link)
 {
-    roster_.refresh(link);
+    auto const rows = roster_.refresh(link);
     if (!is_ours(link))
         return progress::done_for_now;
-    auto const rows =
-        db::read(link, db::scope::single, [](db::transaction& tx) { return store::all(tx); });
     std::erase_if(watched_, [&](auto const& each) {
         return std::ranges::none_of(rows, [&](store::row const& row) {
             return row.sku == each.first && row.epoch == each.second.item.epoch;
         });
     });
-    auto round = look(link);
+    deferred_faults met;
+    auto round = look();
     if (!round.empty())
-        compare(link, round);
-    for (auto const& row : rows) {
-        if (row.queues > 0 && !row.is_async)
-            retire_queues(link, row);
-        if (!row.is_on)
-            continue;
-        if (row.epoch == 0 && row.may_be_opened && clock::now() >= open_again_)
-            open(link, row);
-        else if (row.epoch != 0 && !watched_.contains(row.sku))
-            close(link, item_of(row), "another process kept it in line");
-    }
+        compare(link, round, met);
+    settle_all(link, rows, met);
+    met.throw_if_any();
     return progress::done_for_now;
+}
+
+// What has to be written into an item's row, which somebody may have locked. So it comes after all
+// leases are given.
+void reconciler::settle_all(db::link& link, std::vector<store::row> const& rows,
+                            deferred_faults& met)
+{
+    for (auto const& [of, why] : std::exchange(to_close_, {}))
+        met.run([&, &item = of, &reason = why] { close(link, item, reason); });
+    for (auto& [name, each] : watched_)
+        met.run([&, &of = each] { calm(link, of); });
+    for (auto const& row : rows)
+        met.run([&] { settle_row(link, row); });
+}
+
+void reconciler::settle_row(db::link& link, store::row const& row)
+{
+    if (row.queues > 0 && !row.is_async)
+        retire_queues(link, row);
+    if (!row.is_on)
+        return;
+    if (row.epoch == 0 && row.may_be_opened && clock::now() >= open_again_)
+        open(link, row);
+    else if (row.epoch != 0 && !watched_.contains(row.sku))
+        close(link, item_of(row), "another process kept it in line");
 }
 
 // Whether this process keeps Redis up to date. Whoever loses his session loses that as well.
@@ -156,10 +160,10 @@ void reconciler::retire_queues(db::link& link, store::row const& row)
 {
     if (!is_worked_off(row))
         return;
-    db::transact(link, [&](db::transaction& tx) {
-        store::retire_queues(tx, row.sku);
-        return 0;
-    });
+    bool const is_retired =
+        db::transact(link, [&](db::transaction& tx) { return store::retire_queues(tx, row.sku); });
+    if (!is_retired)
+        return;
     std::vector<redis::request> requests;
     for (int i = 0; i < row.queues; ++i)
         requests.push_back(drop_queue(fast_path::bucket_of(options_.prefix, row.sku, i)));
@@ -207,40 +211,39 @@ void reconciler::watch(db::link& link, item const& of)
 }
 
 // Notes requests that PostgreSQL has, once no transaction is under way that began before the epoch.
-void reconciler::note_all(db::link& link, watched& of)
+// Some in each round, since other items wait for theirs.
+void reconciler::note_some(db::link& link, watched& of)
 {
-    auto const times = db::read(link, db::scope::single,
-                                [](db::transaction& tx) { return store::read_times(tx); });
-    if (times.oldest_began <= of.opened_at)
-        return;
-    of.is_new = db::read(link, db::scope::single, [&](db::transaction& tx) {
-        return store::keys(tx, of.item.sku.str(), uuid(), 1).empty();
-    });
-    auto after = first_id_since(times.now, options_.keep_keys);
-    for (;;) {
-        auto const page = db::read(link, db::scope::single, [&](db::transaction& tx) {
-            return store::keys(tx, of.item.sku.str(), after, keys_at_once);
-        });
-        std::map<int, std::vector<std::string>> notes;
-        for (auto const& each : page) {
-            auto const note = note_of(each.api_key_id, each.key);
-            notes[home_of(each.customer, note, of.item.buckets)].push_back(note);
-        }
-        std::vector<redis::request> requests;
-        for (auto const& [number, some] : notes)
-            requests.push_back(note(bucket_of(of.item, number), of.item.epoch, some));
-        for (auto const& reply : redis_.run(requests))
-            if (reply.number() != 1)
-                return; // the next look will see why
-        if (page.size() < keys_at_once)
-            break;
-        after = page.back().reservation;
+    auto const& name = of.item.sku.str();
+    auto const read = [&](auto const& look) { return db::read(link, db::scope::single, look); };
+    if (!of.noted_up_to) {
+        auto const times = read([](db::transaction& tx) { return store::read_times(tx); });
+        if (times.oldest_began <= of.opened_at)
+            return;
+        of.is_new =
+            read([&](db::transaction& tx) { return store::keys(tx, name, uuid(), 1); }).empty();
+        of.noted_up_to = first_id_since(times.now, options_.keep_keys);
     }
-    of.is_loaded = true;
+    auto const page = read(
+        [&](db::transaction& tx) { return store::keys(tx, name, *of.noted_up_to, keys_at_once); });
+    std::map<int, std::vector<std::string>> notes;
+    for (auto const& each : page) {
+        auto const note = note_of(each.api_key_id, each.key);
+        notes[home_of(each.customer, note, of.item.buckets)].push_back(note);
+    }
+    std::vector<redis::request> requests;
+    for (auto const& [number, some] : notes)
+        requests.push_back(note(bucket_of(of.item, number), of.item.epoch, some));
+    for (auto const& reply : redis_.run(requests))
+        if (reply.number() != 1)
+            return; // the next look will see why
+    of.is_loaded = page.size() < keys_at_once;
+    if (!page.empty())
+        of.noted_up_to = page.back().reservation;
 }
 
 // Whether the numbers could not be compared for too long. A new epoch knows of nothing under way.
-bool reconciler::is_crowded(watched& of, std::vector<sight> const& buckets)
+bool reconciler::is_crowded(watched& of, std::vector<sight> const& buckets) const
 {
     if (std::ranges::all_of(buckets, &sight::is_whole)) {
         of.crowded_since.reset();
@@ -248,16 +251,16 @@ bool reconciler::is_crowded(watched& of, std::vector<sight> const& buckets)
     }
     if (!of.crowded_since)
         of.crowded_since = clock::now();
-    return clock::now() - *of.crowded_since > crowded_max;
+    return clock::now() - *of.crowded_since > options_.crowded_max;
 }
 
 // All buckets of all items at once. What cannot be relied on is left to PostgreSQL.
-std::vector<reconciler::seen> reconciler::look(db::link& link)
+std::vector<reconciler::seen> reconciler::look()
 {
     std::vector<redis::request> requests;
     for (auto const& [name, each] : watched_)
         for (int i = 0; i < each.item.buckets; ++i)
-            requests.push_back(fast_path::look(bucket_of(each.item, i), pending_max));
+            requests.push_back(fast_path::look(bucket_of(each.item, i), options_.pending_max));
     auto const replies = redis_.run(requests);
     std::vector<seen> round;
     std::size_t at = 0;
@@ -283,7 +286,7 @@ std::vector<reconciler::seen> reconciler::look(db::link& link)
         if (fault.empty())
             round.push_back(std::move(made));
         else
-            close(link, each.item, fault);
+            to_close_.emplace_back(each.item, fault);
     }
     return round;
 }
@@ -296,7 +299,7 @@ void reconciler::close(db::link& link, item const& which, std::string const& why
     roster_.close(link, which);
 }
 
-void reconciler::compare(db::link& link, std::vector<seen>& round)
+void reconciler::compare(db::link& link, std::vector<seen>& round, deferred_faults& met)
 {
     std::vector<std::string> names;
     std::vector<uuid> ids;
@@ -329,7 +332,7 @@ void reconciler::compare(db::link& link, std::vector<seen>& round)
     for (auto& each : round) {
         each.is_loaded = each.of->is_loaded;
         if (!each.is_loaded)
-            note_all(link, *each.of);
+            met.run([&] { note_some(link, *each.of); });
         judge(each, now.at(each.of->item.sku.str()), known, findings);
     }
     record(link, round, findings);
@@ -338,19 +341,25 @@ void reconciler::compare(db::link& link, std::vector<seen>& round)
         auto const name = each.of->item.sku.str();
         if (each.is_loaded && !each.is_stopped)
             correct(each, now.at(name), known, customers[name], requests);
-        calm(link, *each.of);
     }
-    auto const replies = redis_.run(requests);
+    take_in(round, now, redis_.run(requests), met);
+}
+
+// What is known only once Redis has answered: what it was not told of has to be read once more.
+void reconciler::take_in(std::vector<seen>& round, std::map<std::string, facts> const& now,
+                         std::vector<redis::reply> const& replies, deferred_faults& met)
+{
     for (auto const& reply : replies)
-        static_cast<void>(reply.number()); // 0 of one that is gone: the next look sees it
-    // Known only now: what Redis was not told of has to be read once more.
+        if (auto const* why = reply.why())
+            met.keep(std::make_exception_ptr(redis::error(why->text)));
     for (auto& each : round) {
         auto const& read = now.at(each.of->item.sku.str());
         each.of->before = read;
         auto const told = std::span(replies).subspan(each.first_request);
         if (each.is_loaded && !each.is_stopped && each.is_whole() &&
-            std::ranges::all_of(told.first(each.buckets.size()),
-                                [](redis::reply const& reply) { return reply.number() == 1; }))
+            std::ranges::all_of(told.first(each.buckets.size()), [](redis::reply const& reply) {
+                return reply.why() == nullptr && reply.number() == 1;
+            }))
             each.of->agreed = agree(each.agreed, read);
     }
 }
@@ -420,8 +429,7 @@ void reconciler::judge_ledger(seen& one, facts const& now,
             continue;
         }
         auto const before = told.find(location);
-        if ((before != told.end() && before->second == known.version) ||
-            findings.size() >= findings_max)
+        if (before != told.end() && before->second == known.version)
             continue;
         findings.push_back({.sku = known.sku,
                             .location = location,
@@ -441,20 +449,19 @@ void reconciler::record(db::link& link, std::vector<seen> const& round,
 {
     if (findings.empty())
         return;
-    auto const written = std::span(findings).first(std::min(findings.size(), findings_max));
     db::transact(link, [&](db::transaction& tx) {
-        db::drift::write(tx, written);
+        db::drift::write(tx, findings);
         for (auto const& each : round)
             if (each.is_stopped)
                 store::stop(tx, each.of->item.sku.str(), each.of->item.epoch);
         return 0;
     });
     for (auto const& each : findings) {
-        metrics_.fast_path_drifted(each.kind, std::abs(each.found - each.expected));
+        metrics_.fast_path_drifted(kind_of(each), std::abs(each.found - each.expected));
         if (each.kind == "ledger")
             watched_.at(each.sku).told[each.location] = each.level.version;
     }
-    log_findings({written.begin(), written.end()});
+    log_findings(findings);
     for (auto const& each : round)
         if (each.is_stopped) {
             metrics_.fast_path_suspended();

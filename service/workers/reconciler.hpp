@@ -8,6 +8,7 @@
 #include "redis/client.hpp"
 #include "service/fast_path/comparison.hpp"
 #include "service/fast_path/roster.hpp"
+#include "service/workers/deferred_faults.hpp"
 #include "service/workers/periodic.hpp"
 
 #include <chrono>
@@ -27,7 +28,9 @@ struct reconciler_options {
     std::chrono::days keep_keys{90};          // how old a request may be that is repeated
     std::chrono::seconds calm_after{60};      // live for so long, the next pause is a short one
     std::chrono::milliseconds news_max{4000}; // from a commit until Redis is told of it, at most
-    units repair_max = 1000; // of one item at once; more is left until somebody asks
+    units repair_max = 1000;              // of one item at once; more is left until somebody asks
+    std::size_t pending_max = 5000;       // requests under way told of one bucket in a round
+    std::chrono::seconds crowded_max{30}; // more may be under way for so long
 };
 
 class reconciler {
@@ -35,7 +38,8 @@ public:
     // The roster must outlive this.
     reconciler(reconciler_options, fast_path::roster&, metrics&);
 
-    // One round over all items. Throws redis::error.
+    // One round over all items. Throws redis::error and what the database throws, once every item
+    // has had its turn.
     progress step(db::link&);
 
 private:
@@ -45,6 +49,7 @@ private:
         fast_path::item item;
         bool is_loaded = false; // what PostgreSQL had before the epoch is noted as well
         bool is_new = false;    // and that was nothing
+        std::optional<uuid> noted_up_to = {};                // of the reservations that are noted
         std::optional<std::optional<units>> limit = {};      // per customer, when it was loaded
         std::optional<clock::time_point> crowded_since = {}; // too much under way to be compared
         timestamp opened_at;
@@ -73,10 +78,14 @@ private:
     void retire_queues(db::link&, db::fast_path::row const&);
     void open(db::link&, db::fast_path::row const&);
     void watch(db::link&, fast_path::item const&);
-    void note_all(db::link&, watched&);
-    [[nodiscard]] static bool is_crowded(watched&, std::vector<fast_path::sight> const&);
-    [[nodiscard]] std::vector<seen> look(db::link&);
-    void compare(db::link&, std::vector<seen>&);
+    void settle_all(db::link&, std::vector<db::fast_path::row> const&, deferred_faults&);
+    void settle_row(db::link&, db::fast_path::row const&);
+    void note_some(db::link&, watched&);
+    [[nodiscard]] bool is_crowded(watched&, std::vector<fast_path::sight> const&) const;
+    [[nodiscard]] std::vector<seen> look();
+    void compare(db::link&, std::vector<seen>&, deferred_faults&);
+    void take_in(std::vector<seen>&, std::map<std::string, fast_path::facts> const& now,
+                 std::vector<redis::reply> const&, deferred_faults&);
     void judge(seen&, fast_path::facts const& now, std::set<uuid> const& made,
                std::vector<db::drift::finding>&);
     void judge_ledger(seen&, fast_path::facts const& now, std::vector<db::drift::finding>&);
@@ -93,6 +102,7 @@ private:
     metrics& metrics_;
     std::uint64_t our_session_ = 0; // that has the lock
     std::map<std::string, watched> watched_;
+    std::vector<std::pair<fast_path::item, std::string>> to_close_ = {}; // and why
     clock::time_point open_again_{}; // after Redis could not be loaded
 };
 

@@ -294,6 +294,62 @@ void let_redis_drift(redis_server const& server, workers::reconciler& keeping, w
     CHECK(told->events.size() == 1);
 }
 
+// More under way than may be compared closes an item, once it has been so for too long.
+void let_redis_be_crowded(redis_server const& server, workbench& bench)
+{
+    redis::client client(server.target());
+    fast_path::roster roster;
+    workers::reconciler keeping(
+        {.where = server.target(), .pending_max = 1, .crowded_max = std::chrono::seconds(0)},
+        roster, bench.counters);
+    auto const at = bench.item(5);
+    CHECK(word_of(roster.switch_on(bench.link, at.sku, {})) == "ok");
+    auto const epoch = [&] {
+        (void)keeping.step(bench.link);
+        auto const all = roster.now();
+        auto const found = all->find(at.sku.str());
+        return found == all->end() ? 0 : found->second.epoch;
+    };
+    CHECK(eventually(std::chrono::seconds(20), [&] { return epoch() != 0; }));
+    auto const first = epoch();
+    reserve_command const cmd{.key = new_key(), .actor = "x", .lines = {{at, 1}}};
+    reserve_command const other{.key = new_key(), .actor = "x", .lines = {{at, 1}}};
+    for (auto const* each : {&cmd, &other}) {
+        fast_path::admission entry(*each, *roster.now(), false);
+        auto* const one = &entry;
+        fast_path::admit(client, "holdfast", std::span(&one, 1), {});
+    }
+    CHECK(eventually(std::chrono::seconds(20), [&] { return epoch() > first; }));
+    CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
+}
+
+// What is repaired is written down each time; the same that is not, once an hour.
+void write_drift_twice(workbench& bench, level_key const& at)
+{
+    auto const rows = [&] {
+        return bench.sql.value("SELECT count(*) FROM drift WHERE sku = $1", {at.sku.str()});
+    };
+    auto const write = [&](bool is_repaired) {
+        std::vector<db::drift::finding> const one{{.sku = at.sku.str(),
+                                                   .location = at.location.str(),
+                                                   .kind = "available",
+                                                   .expected = 5,
+                                                   .found = 8,
+                                                   .cause = "test",
+                                                   .is_repaired = is_repaired}};
+        db::transact(bench.link, [&](db::transaction& tx) {
+            db::drift::write(tx, one);
+            return 0;
+        });
+    };
+    write(false);
+    write(false);
+    CHECK(rows() == "1");
+    write(true);
+    write(true);
+    CHECK(rows() == "3");
+}
+
 // What it takes to have Redis stand before an item.
 void put_redis_before(workbench& bench)
 {
@@ -313,7 +369,7 @@ void put_redis_before(workbench& bench)
     reserve_command cmd{.key = new_key(), .actor = "x", .lines = {{at, 1}}, .customer = "c"};
     CHECK(eventually(std::chrono::seconds(20), [&] {
         (void)keeping.step(bench.link);
-        fast_path::admission entry(cmd, *roster.now());
+        fast_path::admission entry(cmd, *roster.now(), false);
         auto* const one = &entry;
         fast_path::admit(client, "holdfast", std::span(&one, 1), {});
         return entry.concerns_redis() &&
@@ -325,13 +381,16 @@ void put_redis_before(workbench& bench)
     CHECK_FALSE(roster.suspend(bench.link, item)); // it is closed already
     let_redis_drift(server, keeping, bench, at);
     CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
+    let_redis_be_crowded(server, bench);
+    write_drift_twice(bench, bench.item(5));
     // Nothing was accepted, so its queues are retired once nothing can be.
     CHECK(eventually(std::chrono::seconds(20), [&] {
         (void)keeping.step(bench.link);
         return roster.queues()->empty();
     }));
     db::transact(bench.link, [](db::transaction& tx) {
-        db::unfulfilled::add(tx, uuid::make_v7(), "parked", "why", "{}");
+        std::vector<db::unfulfilled::draft> const one{{uuid::make_v7(), "parked", "why", "{}"}};
+        db::unfulfilled::add(tx, one);
         return 0;
     });
     CHECK_FALSE(fast_path::find_unfulfilled(bench.link, uuid::make_v7()));
@@ -370,6 +429,7 @@ void keep(migrated_database const& place, workbench& bench)
 
     blocked_customers blocked;
     CHECK(blocked.block(bench.link, {"c-9", "chargebacks", "x"})->is_new);
+    blocked.refresh(bench.link);
     CHECK(blocked.remembers("c-9"));
     CHECK(blocked.list(bench.link, {}).size() == 1);
     CHECK(word_of(bench.reserve({{bench.item(1), 1}}, {.customer = "c-9"})) == "customer_blocked");

@@ -71,7 +71,8 @@ TEST_CASE("one row that is refused leaves everything as it was, and every such r
     CHECK(outcome(answer) == "404 unknown-sku"); // the first of them in the table
     CHECK(pointers_in(answer) == "/rows/1 /rows/2 /rows/3 /rows/4");
     std::string codes;
-    for (auto const& error : answer.json().at("errors"))
+    auto const told = answer.json();
+    for (auto const& error : told.at("errors"))
         codes += error.at("code").get<std::string>() + ' ';
     CHECK(codes == "would-be-short unknown-sku would-go-negative precondition-failed ");
     CHECK(books_of(db) == books);

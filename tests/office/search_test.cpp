@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for items: what it finds, in which order, and that it goes by its index.
+// The search for items: what it finds, in which order, with its index and without.
 #include "tests/support/database.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
 #include <string>
 
 namespace holdfast::test {
@@ -54,6 +55,35 @@ TEST_CASE("settings are changed while they are what was seen, and told when they
     CHECK(outcome(put_if(front, sku, "W/" + tag_of(front, sku), {{"low_stock_at", 7}})) ==
           "412 precondition-failed");
     CHECK(outcome(front.put_item(sku, {{"low_stock_at", 8}})) == "200"); // as it always did
+}
+
+TEST_CASE("every setting is one that somebody may have changed meanwhile")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(1);
+    std::set<std::string> tags{tag_of(front, sku)};
+    json const changes{{"name", "Mug"},
+                       {"on_sale", false},
+                       {"sale_starts_at", "2026-01-01T00:00:00Z"},
+                       {"sale_ends_at", "2026-01-02T00:00:00Z"},
+                       {"max_per_customer", 2},
+                       {"low_stock_at", 2},
+                       {"strategy", "row_lock"},
+                       {"admission", "token"},
+                       {"admission_pool", 7},
+                       {"admission_ttl_seconds", 60}};
+    for (auto const& [name, value] : changes.items()) {
+        CAPTURE(name);
+        CHECK(outcome(front.put_item(sku, {{name, value}})) == "200");
+        CHECK(tags.insert(tag_of(front, sku)).second);
+    }
+    auto shown = front.item_of(sku);
+    for (auto const* other : {"sku", "levels", "on_hand", "reserved", "available", "short",
+                              "sold_out", "created_at", "updated_at", "fast_path"})
+        shown.erase(other);
+    CHECK(shown.size() == changes.size()); // a new setting belongs here as well
 }
 
 TEST_CASE("an item that is not there is not made, and a field that is no tag is refused")

@@ -232,7 +232,17 @@ TEST_CASE("a reservation that is refused leaves its token unspent")
     CHECK(outcome(till.reserve({{sku}}, with_token)) == "409 not-on-sale");
     CHECK(till.put_item(sku, {{"on_sale", true}}).status == 200);
     CHECK(token_of(ask(till, sku, "c-1")) == token);
-    CHECK(outcome(till.reserve({{sku}}, with_token)) == "201");
+    auto const made = till.reserve({{sku}}, with_token);
+    CHECK(outcome(made) == "201");
+
+    // What takes the place of a hold needs a token of its own.
+    auto instead = with_token;
+    instead["supersedes"] = id_of(made);
+    CHECK(outcome(till.reserve({{sku}}, instead)) == "409 token-used");
+    CHECK(till.reservation(id_of(made)).at("state") == "held");
+    instead["token"] = token_of(ask(till, sku, "c-1"));
+    CHECK(outcome(till.reserve({{sku}}, instead)) == "201");
+    CHECK(till.reservation(id_of(made)).at("state") == "released");
     CHECK(till.audit_ok());
 }
 

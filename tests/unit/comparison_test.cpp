@@ -116,4 +116,17 @@ TEST_CASE("units are given back for what nothing came of, not for what PostgreSQ
     CHECK(given_back({bucket}, {bucket.pending[1].id}).empty());
 }
 
+TEST_CASE("what is queued is not given up while there is a queue that has it")
+{
+    sight bucket{.now = redis_time(100'000)};
+    bucket.pending = {taken(redis_time(10'000), 2)};
+    bucket.pending[0].is_queued = true;
+    bucket.queue_length = 1;
+    CHECK(given_back({bucket}, {}).empty());
+    CHECK(leftovers({bucket}, {}).empty());
+    bucket.queue_length = 0; // somebody has deleted the queue
+    CHECK(given_back({bucket}, {}) == std::map<std::string, units>{{"main", 2}});
+    CHECK(leftovers({bucket}, {}).size() == 1);
+}
+
 } // namespace holdfast::fast_path

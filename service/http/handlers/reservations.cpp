@@ -101,7 +101,6 @@ pending_reply create_reservation(request const& req, app& service)
     if (!turn.is_allowed)
         co_return too_soon(turn, req);
 
-    command->is_doubtful = command->customer && service.blocked.remembers(*command->customer);
     auto const answer = co_await service.desk.run(*command);
 
     co_return reserved(answer, *command, req, service);
