@@ -22,7 +22,7 @@ nanoseconds interval_of(rate r)
 {
     if (r.per_second < 0 || r.burst < 0 || r.per_second > 1'000'000'000)
         throw std::invalid_argument("a rate is 0 to 1000000000 requests a second");
-    return r.per_second == 0 ? nanoseconds(0) : nanoseconds(seconds(1)) / r.per_second;
+    return r.per_second == 0 ? nanoseconds(0) : nanoseconds(r.second) / r.per_second;
 }
 
 } // namespace

@@ -18,6 +18,7 @@ namespace holdfast {
 struct rate {
     int per_second = 0; // requests; 0 = no limit
     int burst = 0;      // requests a rested caller may make at once; 0 = as many as per_second
+    std::chrono::seconds second{1}; // a longer one makes a slower rate: one request in ten seconds
 };
 
 // Thread-safe. Time comes from the caller, so that a test needs no waiting.

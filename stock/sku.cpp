@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stock/sku.hpp"
 
+#include "stock/text.hpp"
+
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 namespace holdfast {
 
@@ -37,18 +37,6 @@ std::optional<utf8proc_int32_t> next_character(std::string_view& rest)
         return std::nullopt;
     rest.remove_prefix(static_cast<std::size_t>(size));
     return c;
-}
-
-bool is_nfc(std::string_view text)
-{
-    utf8proc_uint8_t* mapped = nullptr;
-    auto const size =
-        utf8proc_map(reinterpret_cast<utf8proc_uint8_t const*>(text.data()),
-                     static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                     static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-    std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> const owner(mapped, &std::free);
-    return size >= 0 && std::string_view(reinterpret_cast<char const*>(mapped),
-                                         static_cast<std::size_t>(size)) == text;
 }
 
 } // namespace
@@ -95,7 +83,7 @@ std::optional<std::string> sku::fault_of(std::string_view text)
         last = next_character(rest);
     if (is_white_space(*first) || is_white_space(*last))
         return "must not begin or end with white space";
-    if (!is_nfc(text))
+    if (to_nfc(text) != text)
         return "must be in Unicode normalisation form C (NFC)";
     return std::nullopt;
 }

@@ -30,6 +30,16 @@ int allowed_of(rate_limiter& limiter, int requests, rate_limiter::time_point now
 
 } // namespace
 
+TEST_CASE("a rate may be slower than one request a second")
+{
+    rate_limiter limiter({.per_second = 1, .burst = 3, .second = 10s});
+
+    CHECK(allowed_of(limiter, 20, start) == 3);
+    CHECK(allowed_of(limiter, 20, start + 9s) == 0);
+    CHECK(limiter.take("till", start + 9s).retry_after == 1s);
+    CHECK(allowed_of(limiter, 20, start + 10s) == 1);
+}
+
 TEST_CASE("a rested caller may use the burst at once, then one request each interval")
 {
     rate_limiter limiter({.per_second = 10, .burst = 5});

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unicode text: its one form of many, and what is left of it when case does not count.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+// In Unicode normalisation form C. Nothing when it is not UTF-8.
+[[nodiscard]] std::optional<std::string> to_nfc(std::string_view text);
+
+// The same for all texts that differ in case only, as Unicode folds it (chapter 3.13, "Default Case
+// Folding"). Nothing when it is not UTF-8.
+[[nodiscard]] std::optional<std::string> case_folded(std::string_view text);
+
+} // namespace holdfast
