@@ -5,7 +5,7 @@
 INSERT INTO api_key (name, role, hash)
 VALUES (:name, :role, :hash::bytea)
     ON CONFLICT (hash) DO NOTHING
-RETURNING id;
+RETURNING id, created_at;
 
 -- name: is_active(hash) :one
 SELECT EXISTS (SELECT FROM api_key WHERE hash = :hash::bytea AND revoked_at IS NULL);
@@ -15,10 +15,12 @@ SELECT id, name, role, encode(hash, 'hex')
   FROM api_key
  WHERE revoked_at IS NULL;
 
--- name: list() :many
+-- name: list(after, row_count) :many
 SELECT id, name, role, created_at, revoked_at
   FROM api_key
- ORDER BY id;
+ WHERE id > :after::bigint
+ ORDER BY id
+ LIMIT :row_count::bigint;
 
 -- Also one that was revoked at the instant given.
 -- name: revoke(id, earlier) :maybe

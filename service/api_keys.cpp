@@ -4,13 +4,13 @@
 #include "db/transact.hpp"
 #include "service/json_writer.hpp"
 #include "service/secrets.hpp"
-#include "service/trail.hpp"
+#include "service/staff_accounts.hpp"
 #include "sql/api_keys.hpp"
 #include "stock/result.hpp"
 #include "stock/sku.hpp"
 
-#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace holdfast {
 
@@ -47,9 +47,15 @@ role to_role(std::string_view text)
     return *known;
 }
 
-void note(db::transaction& tx, std::string_view action, std::int64_t id, std::string detail)
+struct made_row {
+    std::int64_t id = 0;
+    timestamp created_at;
+};
+
+void note(db::transaction& tx, staff const& by, std::string_view action, made_row const& key,
+          std::string detail)
 {
-    trail::note(tx, {.actor = "keeper"}, {action, "key:" + std::to_string(id), std::move(detail)});
+    trail::note(tx, by, {action, "key:" + std::to_string(key.id), std::move(detail)});
 }
 
 std::string about(role r, std::string const& name)
@@ -62,15 +68,14 @@ std::string about(role r, std::string const& name)
     return detail.take();
 }
 
-} // namespace
-
-std::optional<role> parse_role(std::string_view text) noexcept
+// Nothing when there is such a key already.
+std::optional<made_row> write(db::transaction& tx, std::string_view secret, role r,
+                              std::string const& name)
 {
-    auto const found = std::ranges::find(role_names, text);
-    if (found == role_names.end())
-        return std::nullopt;
-    return static_cast<role>(found - role_names.begin());
+    return tx.maybe<made_row>(sql::api_keys::ensure, name, to_string(r), hash_api_key(secret));
 }
+
+} // namespace
 
 namespace api_keys {
 
@@ -79,45 +84,60 @@ std::optional<std::string> fault_of_name(std::string_view name)
     constexpr std::size_t length_max = 100;
     if (name.empty())
         return "must not be empty";
+    if (name.starts_with(staff_accounts::actor_prefix))
+        return "must not begin as the names of people do: " +
+               std::string(staff_accounts::actor_prefix);
     return fault_of_text(name, length_max);
+}
+
+issued_api_key issue(db::link& link, role r, std::string const& name, staff const& by)
+{
+    auto secret = make_api_key();
+    std::optional<made_row> made; // a commit whose answer was lost has made it already
+    db::transact(link, [&](db::transaction& tx) {
+        if (auto const now = write(tx, secret, r, name)) {
+            note(tx, by, "key.created", *now, about(r, name));
+            made = now;
+        }
+        return made.has_value();
+    });
+    HOLDFAST_INVARIANT(made);
+    return {{made->id, name, r, made->created_at, std::nullopt}, std::move(secret)};
 }
 
 std::string create(db::link& link, role r, std::string const& name)
 {
-    auto secret = make_api_key();
-    HOLDFAST_INVARIANT(ensure(link, secret, r, name));
-    return secret;
+    return issue(link, r, name, the_keeper()).secret;
 }
 
 bool ensure(db::link& link, std::string_view secret, role r, std::string const& name)
 {
     return db::transact(link, [&](db::transaction& tx) {
-        auto const hash = hash_api_key(secret);
-        if (auto const id = tx.maybe<std::int64_t>(sql::api_keys::ensure, name, to_string(r), hash))
-            note(tx, "key.created", *id, about(r, name));
-        return tx.one<bool>(sql::api_keys::is_active, hash);
+        if (auto const made = write(tx, secret, r, name))
+            note(tx, the_keeper(), "key.created", *made, about(r, name));
+        return tx.one<bool>(sql::api_keys::is_active, hash_api_key(secret));
     });
 }
 
-std::vector<api_key> list(db::link& link)
+std::vector<api_key> list(db::link& link, api_key_filter const& filter)
 {
-    return db::read(link, db::scope::single, [](db::transaction& tx) {
+    return db::read(link, db::scope::single, [&](db::transaction& tx) {
         std::vector<api_key> keys;
-        for (auto& row : tx.many<list_row>(sql::api_keys::list))
+        for (auto& row : tx.many<list_row>(sql::api_keys::list, filter.after, filter.limit))
             keys.push_back(
                 {row.id, std::move(row.name), to_role(row.role), row.created_at, row.revoked_at});
         return keys;
     });
 }
 
-bool revoke(db::link& link, std::int64_t id)
+bool revoke(db::link& link, std::int64_t id, staff const& by)
 {
     // When a commit's answer was lost, the work runs again and may find what it did itself.
     std::optional<timestamp> earlier;
     return db::transact(link, [&](db::transaction& tx) {
         auto const now = tx.maybe<timestamp>(sql::api_keys::revoke, id, earlier);
         if (now && now != earlier)
-            note(tx, "key.revoked", id, "{}");
+            note(tx, by, "key.revoked", {id, *now}, "{}");
         earlier = now ? now : earlier;
         return now.has_value();
     });

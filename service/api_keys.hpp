@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// API keys: made, listed and revoked by the server's keeper; stored only as hashes.
+// API keys: made, listed and revoked by the server's keeper, an administrator or an owner; stored
+// only as hashes.
 #pragma once
 
 #include "db/link.hpp"
 #include "service/caller.hpp"
 #include "service/rate_limiter.hpp"
+#include "service/trail.hpp"
 #include "stock/clock.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -26,26 +30,44 @@ struct api_key {
     std::optional<timestamp> revoked_at;
 };
 
+struct issued_api_key {
+    api_key key;
+    std::string secret; // told this once
+};
+
+struct api_key_filter {
+    std::int64_t after = 0; // continue after this one, oldest first
+    std::size_t limit = std::numeric_limits<std::int32_t>::max();
+};
+
 namespace api_keys {
 
 // What is wrong with a would-be name of a key, or nothing: 1-100 Unicode characters of UTF-8, no
-// control characters. It stands in the ledger, in the log and in `key list`.
+// control characters, and not as the ledger names people. It stands in the ledger, in the log and
+// in `key list`.
 [[nodiscard]] std::optional<std::string> fault_of_name(std::string_view name);
 
-// These stand in the audit trail. There is no caller to name: they are done on the server itself.
+// Whom the audit trail names for what is done on the server itself.
+[[nodiscard]] inline staff the_keeper()
+{
+    return {.actor = "keeper"};
+}
 
-// Makes a key and returns its text, which is stored nowhere. Precondition: fault_of_name(name) is
-// empty.
+// Makes a key; its text is stored nowhere. Precondition: fault_of_name(name) is empty, and the role
+// is one of keys.
+[[nodiscard]] issued_api_key issue(db::link&, role, std::string const& name, staff const& by);
+
+// The same by the keeper: the text alone.
 [[nodiscard]] std::string create(db::link&, role, std::string const& name);
 
 // Makes a given secret a key, once: the bootstrap admin key of a setting. False when it is one that
 // was revoked, and stays so.
 [[nodiscard]] bool ensure(db::link&, std::string_view secret, role, std::string const& name);
 
-[[nodiscard]] std::vector<api_key> list(db::link&);
+[[nodiscard]] std::vector<api_key> list(db::link&, api_key_filter const& = {});
 
 // Returns whether there was such a key that was not revoked yet.
-bool revoke(db::link&, std::int64_t id);
+bool revoke(db::link&, std::int64_t id, staff const& by = the_keeper());
 
 } // namespace api_keys
 

@@ -5,6 +5,8 @@
 #include "service/audit.hpp"
 #include "service/database.hpp"
 #include "service/http/wire.hpp"
+#include "service/staff_accounts.hpp"
+#include "service/staff_link.hpp"
 
 #include <fmt/format.h>
 
@@ -73,6 +75,21 @@ int revoke_key(config const& settings, std::int64_t id, std::ostream& out)
         return 1;
     }
     out << "key " << id << " is revoked; running services stop taking it within 5 seconds\n";
+    return 0;
+}
+
+int invite_staff(config const& settings, new_staff const& who, std::ostream& out)
+{
+    if (auto const fault = staff_accounts::fault_of_name(who.name))
+        throw std::runtime_error(fmt::format("--name {}", *fault));
+    auto const base = visit(settings);
+    base.migrate();
+    db::link link(base.session());
+    auto const token = staff_accounts::invite(link, who.role, who.name);
+    if (!token)
+        throw std::runtime_error("--name belongs to somebody else");
+    out << staff_link(who.url, *token) << '\n';
+    note("good once, within 24 hours");
     return 0;
 }
 

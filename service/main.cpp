@@ -2,7 +2,8 @@
 // holdfast: the command line. Each command is parsed here and done elsewhere.
 //
 //   serve                          the service            service/serve.hpp
-//   migrate · key · audit · doctor the keeper's commands  service/keeper.hpp
+//   migrate · key · staff · audit  the keeper's commands  service/keeper.hpp
+//   doctor                         the keeper's too       service/keeper.hpp
 //   import · export · drill · health  over HTTP           service/cli/
 //   events · webhook               over HTTP              service/cli/
 //   stock · reservation            over HTTP              service/cli/stock.hpp
@@ -83,6 +84,7 @@ public:
         add_serve();
         add_keeper();
         add_keys();
+        add_staff();
         add_drill();
         add_import();
         add_export();
@@ -169,6 +171,26 @@ private:
         auto& for_revoke = take_settings(revoke, setting_scope::database);
         revoke.add_option("ID", key_id_, "As `key list` shows it")->required();
         on(revoke, [&] { return keeper::revoke_key(for_revoke.load(), key_id_, std::cout); });
+    }
+
+    void add_staff()
+    {
+        auto& staff = add(app_, "staff", "Let people in, who sign in with a name and a password");
+        staff.require_subcommand(1);
+        auto& invite = add(staff, "invite", "Print a link by which somebody becomes staff");
+        auto& for_invite = take_settings(invite, setting_scope::database);
+        invite.add_option("--role", role_name_, "owner, manager, clerk or viewer")
+            ->required()
+            ->check(CLI::IsMember({"owner", "manager", "clerk", "viewer"}));
+        invite.add_option("--name", invited_.name, "Who; stands in the ledger")->required();
+        invited_.url = default_url;
+        invite.add_option("--url", invited_.url, "Where a browser finds the service")
+            ->envname("HOLDFAST_URL")
+            ->capture_default_str();
+        on(invite, [&] {
+            invited_.role = *parse_role(role_name_);
+            return keeper::invite_staff(for_invite.load(), invited_, std::cout);
+        });
     }
 
     void add_drill()
@@ -383,6 +405,7 @@ private:
     std::string import_mode_;
     std::string role_name_;
     std::string key_name_;
+    keeper::new_staff invited_;
     std::int64_t key_id_ = 0;
     bool is_json_ = false;
 };

@@ -161,7 +161,7 @@ struct metrics::families {
     std::vector<prometheus::Counter*> rate_limited =
         counters_of(counter_family(registry, "holdfast_rate_limited_total",
                                    "Requests refused by a rate limit, by what it counts."),
-                    "scope", std::array<std::string_view, 2>{"api_key", "customer"});
+                    "scope", std::array<std::string_view, 3>{"api_key", "customer", "sign_in"});
 
     std::vector<prometheus::Counter*> token_answers =
         counters_of(counter_family(registry, "holdfast_token_requests_total",

@@ -28,7 +28,7 @@ public:
         virtual void answered(int status, std::chrono::nanoseconds took) = 0;
     };
 
-    enum class limit_scope { api_key, customer };
+    enum class limit_scope { api_key, customer, sign_in };
     enum class token_outcome { granted, waiting, refused };
     enum class queue_outcome { committed, refused, parked };
     enum class drift_kind { available, pending, ledger };

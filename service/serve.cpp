@@ -8,6 +8,9 @@
 #include "service/http/server.hpp"
 #include "service/log.hpp"
 #include "service/secrets.hpp"
+#include "service/staff_accounts.hpp"
+#include "service/staff_door.hpp"
+#include "service/staff_link.hpp"
 #include "service/version.hpp"
 #include "service/workers/background.hpp"
 
@@ -20,6 +23,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <system_error>
 
 namespace holdfast {
@@ -126,13 +131,28 @@ void import_sample(db::link& link, imports const& importing)
     log::info("sample.imported", {{"rows", done.value().value.rows}});
 }
 
-// What has to be in the database before anybody can work with it.
-void furnish(database& base, serve_options const& options, imports const& importing)
+// Says where the service is, and how the first person gets in while there is no staff.
+void announce(endpoint const& where, std::uint16_t port, std::optional<std::string> const& first)
+{
+    auto const host =
+        where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
+    auto const url = "http://" + host + ':' + std::to_string(port);
+    std::cout << "holdfast listening on " << url << std::endl;
+    if (first)
+        std::cout << "there is no staff yet; who opens this within 24 hours becomes the owner: "
+                  << staff_link(url, *first) << std::endl;
+}
+
+// What has to be in the database before anybody can work with it. Returns the token of a link for
+// the first owner, while there is no staff.
+std::optional<std::string> furnish(database& base, serve_options const& options,
+                                   imports const& importing)
 {
     db::link link(base.session());
     ensure_admin_key(options.settings, link);
     if (options.with_sample_catalogue)
         import_sample(link, importing);
+    return staff_accounts::invite_first(link);
 }
 
 // Watches the private cluster, if there is one, until a stop signal comes.
@@ -216,7 +236,7 @@ int serve(serve_options const& options)
     catalogue const items(settings.strategy, strategies.names());
     adjustments const adjusting(counted);
     imports const importing(counted);
-    furnish(base, options, importing);
+    auto const first = furnish(base, options, importing);
 
     worker_pool workers(pool_options_of(settings, base.session()), counted);
     lanes reserving_lanes(lane_options_of(settings, base.session()), reserving, workers, counted);
@@ -238,18 +258,17 @@ int serve(serve_options const& options)
     rate_limiter key_limits({settings.rate_limit_per_key, settings.rate_burst_per_key});
     rate_limiter customer_limits(
         {settings.rate_limit_per_customer, settings.rate_burst_per_customer});
-    http::app app{settings,        counted,   workers, desk,      roster,
-                  inspector,       door,      keys,    blocked,   key_limits,
-                  customer_limits, reserving, items,   adjusting, importing,
-                  audits,          watch,     events,  bell,      hooks};
+    staff_door people(base.session(), workers);
+    http::app app{settings, counted,   workers,   desk,       roster,          inspector,
+                  door,     keys,      blocked,   key_limits, customer_limits, reserving,
+                  items,    adjusting, importing, audits,     watch,           events,
+                  bell,     hooks,     people};
     workers::background const working(settings, base.session(), events, bell, guard, roster,
                                       reserving, counted);
     auto const where = parse_endpoint(settings.listen).value();
     http::server server(app, where.host, where.port);
     server.run();
-    auto const host =
-        where.host.find(':') == std::string::npos ? where.host : "[" + where.host + "]";
-    std::cout << "holdfast listening on http://" << host << ':' << server.port() << std::endl;
+    announce(where, server.port(), first);
     log::info("service.ready", {{"port", server.port()}, {"strategy", settings.strategy}});
 
     wait_for_stop(signals, base.cluster());

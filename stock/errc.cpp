@@ -17,8 +17,9 @@ text text_of(errc code) noexcept
     case errc::validation_failed: return {"validation-failed", "The request is not valid"};
     case errc::idempotency_key_missing:
         return {"idempotency-key-missing", "An Idempotency-Key header is required"};
-    case errc::unauthenticated: return {"unauthenticated", "A valid API key is required"};
-    case errc::forbidden: return {"forbidden", "This key may not do that"};
+    case errc::unauthenticated:
+        return {"unauthenticated", "A valid API key or sign-in is required"};
+    case errc::forbidden: return {"forbidden", "This caller may not do that"};
     case errc::not_found: return {"not-found", "There is nothing at this address"};
     case errc::method_not_allowed:
         return {"method-not-allowed", "This address does not take that method"};
@@ -37,6 +38,7 @@ text text_of(errc code) noexcept
         return {"events-expired", "Some events after this place are no longer kept"};
     case errc::precondition_failed:
         return {"precondition-failed", "The present state is not the expected one"};
+    case errc::last_owner: return {"last-owner", "There has to be an owner"};
     case errc::already_confirmed:
         return {"already-confirmed", "The reservation is already confirmed"};
     case errc::already_released: return {"already-released", "The reservation is already released"};

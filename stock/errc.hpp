@@ -24,6 +24,7 @@ enum class errc {
     unknown_reservation,
     events_expired,
     precondition_failed,
+    last_owner,
     already_confirmed,
     already_released,
     reservation_expired,

@@ -19,6 +19,7 @@
 #include "service/metrics.hpp"
 #include "service/rate_limiter.hpp"
 #include "service/reservations.hpp"
+#include "service/staff_door.hpp"
 #include "service/webhooks.hpp"
 #include "service/worker_pool.hpp"
 
@@ -47,6 +48,7 @@ struct app {
     holdfast::event_feed const& events;
     holdfast::event_bell const& bell;
     holdfast::webhooks const& webhooks;
+    staff_door& people;
     std::atomic<int> open_streams{0};
     std::atomic<bool> is_draining{false};
 };

@@ -2,10 +2,12 @@
 #include "service/http/dispatcher.hpp"
 
 #include "db/error.hpp"
+#include "service/http/browser.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/text.hpp"
 #include "service/log.hpp"
 #include "service/overload.hpp"
+#include "service/secrets.hpp"
 #include "stock/percent.hpp"
 
 #include <algorithm>
@@ -59,6 +61,12 @@ void add_methods(std::string& allowed, route const& r)
     allowed += (allowed.empty() ? "" : ", ") + std::string(r.method);
     if (r.method == "GET")
         allowed += ", HEAD";
+}
+
+// What changes nothing (RFC 9110, section 9.2.1).
+bool is_safe(std::string_view method)
+{
+    return method == "GET" || method == "HEAD";
 }
 
 reply invalid_target(exchange const& x, std::string pointer, std::string detail)
@@ -122,12 +130,23 @@ asio_reply dispatcher::admit(exchange& x)
     if (auto refused = find_route(x))
         co_return refused;
     if (!x.matched->needs)
-        co_return std::nullopt;
+        co_return check_stranger(x);
     if (auto refused = co_await authenticate(x))
         co_return refused;
     if (auto refused = limit_rate(x))
         co_return refused;
     co_return check_media_type(x);
+}
+
+// What is open to everybody: nobody has to be a page of ours, but a page of somebody else's may not
+// sign its visitors in here.
+std::optional<reply> dispatcher::check_stranger(exchange const& x) const
+{
+    if (!is_safe(x.request.method) && sender_of(x.request) == sender::another)
+        return problem(refusal{.code = errc::forbidden,
+                               .detail = "This may not be asked by a page of another address."},
+                       x.request);
+    return check_media_type(x);
 }
 
 std::optional<reply> dispatcher::find_route(exchange& x)
@@ -172,18 +191,34 @@ std::optional<reply> dispatcher::find_route(exchange& x)
                    x.request);
 }
 
+// A key comes first: whoever sends one means it, whatever cookies there are besides.
 asio_reply dispatcher::authenticate(exchange& x)
 {
     auto const key = bearer_key(x.request);
-    if (!key)
-        co_return problem(
+    auto const token = session_token(x.request);
+    std::optional<reply> refused;
+    if (key)
+        refused = co_await authenticate_by(x, *key);
+    else if (token && !x.request.header("authorization"))
+        refused = co_await find_session(x, *token);
+    else
+        refused = problem(
             refusal{.code = errc::unauthenticated, .detail = "Send Authorization: Bearer KEY."},
             x.request);
-    auto who = app_.keys.remembered(*key);
+    if (!refused)
+        refused = check_right(x);
+    co_return refused;
+}
+
+asio_reply dispatcher::authenticate_by(exchange& x, std::string_view key)
+{
+    auto who = app_.keys.remembered(key);
     if (!who) {
         try {
-            who = co_await app_.workers.run(
-                [this, &key](db::link& link) { return app_.keys.look_up(link, *key); });
+            auto const look_up = [this, key](db::link& link) {
+                return app_.keys.look_up(link, key);
+            };
+            who = co_await app_.workers.run(look_up);
         } catch (std::exception const&) {
             co_return answer_fault(std::current_exception(), x);
         }
@@ -193,12 +228,58 @@ asio_reply dispatcher::authenticate(exchange& x)
             refusal{.code = errc::unauthenticated, .detail = "This API key is unknown or revoked."},
             x.request);
     x.request.who = **who;
-    if (x.request.who.role < *x.matched->needs)
-        co_return problem(refusal{.code = errc::forbidden,
-                                  .detail = "This needs a key with the role " +
-                                            std::string(to_string(*x.matched->needs)) + "."},
-                          x.request);
     co_return std::nullopt;
+}
+
+asio_reply dispatcher::find_session(exchange& x, std::string_view token)
+{
+    auto const& sessions = app_.people.sessions;
+    std::optional<caller> who;
+    if (sessions.is_ours(token)) {
+        try {
+            auto const find = [&sessions, token](db::link& link) {
+                return sessions.find(link, token);
+            };
+            who = co_await app_.workers.run(find);
+        } catch (std::exception const&) {
+            co_return answer_fault(std::current_exception(), x);
+        }
+    }
+    if (!who)
+        co_return problem(refusal{.code = errc::unauthenticated,
+                                  .detail = "You are not signed in, or not any more."},
+                          x.request);
+    x.request.who = std::move(*who);
+    co_return check_page(x, token);
+}
+
+// A browser sends the cookie along whoever asks it to. So what changes something has to show what
+// only a page of ours can read, and has to come from one.
+std::optional<reply> dispatcher::check_page(exchange const& x, std::string_view token) const
+{
+    if (is_safe(x.request.method))
+        return std::nullopt;
+    auto const shown = x.request.header("x-csrf-token").value_or("");
+    if (is_same_secret(shown, app_.people.sessions.csrf_token(token)) &&
+        sender_of(x.request) == sender::ours)
+        return std::nullopt;
+    return problem(refusal{.code = errc::forbidden,
+                           .detail = "With a cookie this needs X-CSRF-Token, as GET /v1/session "
+                                     "tells it, and Origin or Sec-Fetch-Site of this address."},
+                   x.request);
+}
+
+std::optional<reply> dispatcher::check_right(exchange const& x)
+{
+    if (may(x.request.who.role, *x.matched->needs))
+        return std::nullopt;
+    std::string roles;
+    for (auto const& rule : role_rules)
+        if ((rule.may & static_cast<rights>(*x.matched->needs)) != 0)
+            roles += (roles.empty() ? "" : ", ") + std::string(rule.name);
+    return problem(
+        refusal{.code = errc::forbidden, .detail = "This needs one of these roles: " + roles + "."},
+        x.request);
 }
 
 std::optional<reply> dispatcher::limit_rate(exchange& x)

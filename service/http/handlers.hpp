@@ -64,6 +64,22 @@ pending_reply replay_webhook(request const&, app&);
 pending_reply list_deliveries(request const&, app&);
 pending_reply resend_delivery(request const&, app&);
 
+// staff.cpp
+pending_reply sign_in(request const&, app&);
+pending_reply show_session(request const&, app&);
+pending_reply sign_out(request const&, app&);
+pending_reply list_staff(request const&, app&);
+pending_reply create_staff(request const&, app&);
+pending_reply redeem_invitation(request const&, app&);
+pending_reply change_staff(request const&, app&);
+pending_reply remove_staff(request const&, app&);
+pending_reply set_staff_password(request const&, app&);
+
+// keys.cpp
+pending_reply list_keys(request const&, app&);
+pending_reply create_key(request const&, app&);
+pending_reply revoke_key(request const&, app&);
+
 // trail.cpp
 pending_reply list_trail(request const&, app&);
 

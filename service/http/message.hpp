@@ -16,6 +16,12 @@
 
 namespace holdfast::http {
 
+// Where a request comes from, as the connection tells.
+struct peer {
+    std::string network; // an IPv4 address, or the /64 an IPv6 address is of
+    bool is_loopback = false;
+};
+
 struct request {
     std::string method;                // "GET"
     std::string target;                // path and query
@@ -24,7 +30,8 @@ struct request {
     std::vector<std::pair<std::string, std::string>> headers; // names in lower case
     std::string body;
     std::string id; // X-Request-Id of the answer
-    caller who;     // set before a handler runs, for routes that need a key
+    caller who;     // set before a handler runs, for routes that need a right
+    peer from = {};
 
     // The first header of this (lower case) name, or nothing.
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const noexcept;

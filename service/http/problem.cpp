@@ -30,6 +30,7 @@ int status_of(errc code) noexcept
     case errc::unknown_reservation: return 404;
     case errc::method_not_allowed: return 405;
     case errc::idempotency_key_in_progress:
+    case errc::last_owner:
     case errc::already_confirmed:
     case errc::already_released:
     case errc::reservation_expired:

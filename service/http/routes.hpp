@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of routes: which handler answers which method and path, and which role it takes.
+// The table of routes: which handler answers which method and path, and which right it takes.
 #pragma once
 
 #include "service/http/app.hpp"
@@ -21,7 +21,7 @@ struct route {
     std::string_view method;  // a GET answers HEAD as well
     std::string_view pattern; // "/v1/stock/{sku}/movements"
     handler handle;
-    std::optional<role> needs; // nothing = open to everyone
+    std::optional<right> needs; // nothing = open to everyone
     std::size_t body_max = 1 << 20;
     std::string_view media_type = "application/json"; // of the body it takes
 };

@@ -53,6 +53,23 @@ std::string lower(beast::string_view text)
     return s;
 }
 
+// IPv6 gives everybody a /64 of addresses, so one of them says as much as none.
+peer peer_of(asio::ip::tcp::socket const& socket)
+{
+    beast::error_code ec;
+    auto const address = socket.remote_endpoint(ec).address();
+    if (ec || address.is_v4())
+        return {ec ? "" : address.to_string(), !ec && address.is_loopback()};
+    auto const six = address.to_v6();
+    if (six.is_v4_mapped()) {
+        auto const four = asio::ip::make_address_v4(asio::ip::v4_mapped, six);
+        return {four.to_string(), four.is_loopback()};
+    }
+    auto bytes = six.to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), static_cast<unsigned char>(0));
+    return {asio::ip::address_v6(bytes).to_string(), six.is_loopback()};
+}
+
 void copy_head(session::parser::value_type const& message, request& into)
 {
     into.method = std::string(message.method_string());
@@ -157,7 +174,7 @@ std::optional<reply> answer_to(beast::error_code ec, exchange const& x)
 
 session::session(asio::ip::tcp::socket socket, dispatcher& d)
     : socket_(std::move(socket)), buffer_(buffer_bytes_max), watch_(socket_.get_executor()),
-      deadline_(never), dispatcher_(d)
+      deadline_(never), dispatcher_(d), from_(peer_of(socket_))
 {}
 
 bool session::is_draining() const noexcept
@@ -287,6 +304,7 @@ asio::awaitable<session::after_answer> session::serve_one()
     beast::error_code ec;
     exchange x;
     x.request.id = uuid::make_v7().str();
+    x.request.from = from_;
     parser incoming;
     auto answer = co_await read_head_of(x, incoming, ec);
     if (!answer && !ec)

@@ -67,6 +67,7 @@ private:
     bool is_watched_ = false;
     std::uint64_t watch_number_ = 0; // tells an old timer's call from the present one's
     dispatcher& dispatcher_;
+    peer const from_;
     bool is_idle_ = false;
 };
 

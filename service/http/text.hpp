@@ -37,6 +37,8 @@ inline constexpr std::string_view deliveries_list = "d";
 inline constexpr std::string_view drift_list = "x";
 inline constexpr std::string_view blocked_list = "b";
 inline constexpr std::string_view trail_list = "t";
+inline constexpr std::string_view staff_list = "s";
+inline constexpr std::string_view keys_list = "k";
 
 // An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing
 // to another: `list` is its name.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "service/adjustments.hpp"
+#include "service/api_keys.hpp"
 #include "service/audit.hpp"
 #include "service/blocked_customers.hpp"
 #include "service/catalogue.hpp"
@@ -16,6 +17,7 @@
 #include "service/imports.hpp"
 #include "service/json_writer.hpp"
 #include "service/reservations.hpp"
+#include "service/staff_accounts.hpp"
 #include "service/trail.hpp"
 #include "service/webhooks.hpp"
 #include "stock/result.hpp"
@@ -131,6 +133,30 @@ struct fast_path_request {
 
 [[nodiscard]] result<trail_filter> parse_trail_filter(request const&);
 
+struct sign_in_attempt {
+    std::string name;
+    std::string password;
+};
+[[nodiscard]] result<sign_in_attempt> parse_sign_in(request const&);
+
+// Refusals of those with an account in their path: not_found, when it cannot be the id of one.
+[[nodiscard]] result<new_staff_account> parse_new_staff(request const&);
+[[nodiscard]] result<staff_redemption> parse_redemption(request const&);
+[[nodiscard]] result<uuid> parse_staff_id(request const&);
+[[nodiscard]] result<staff_change> parse_staff_change(request const&);
+[[nodiscard]] result<password_change> parse_password_change(request const&);
+[[nodiscard]] result<staff_filter> parse_staff_filter(request const&);
+
+struct new_api_key {
+    std::string name;
+    holdfast::role role = role::viewer;
+};
+[[nodiscard]] result<new_api_key> parse_new_key(request const&);
+
+// Refusals: not_found, when what stands in the path cannot be the id of a key.
+[[nodiscard]] result<std::int64_t> parse_key_id(request const&);
+[[nodiscard]] result<api_key_filter> parse_key_filter(request const&);
+
 // For what takes no parameters at all.
 [[nodiscard]] result<void> parse_nothing(request const&);
 
@@ -140,6 +166,11 @@ struct fast_path_request {
 // With what stands before it, if anything does.
 [[nodiscard]] std::string to_json(item const&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_json(blocked_customer const&);
+[[nodiscard]] std::string to_json(issued_api_key const&);
+[[nodiscard]] std::string to_json(staff_account const&);
+
+// Who asks. A session has a token against forged requests, which a key needs not.
+[[nodiscard]] std::string to_json(caller const&, std::optional<std::string> const& csrf_token);
 [[nodiscard]] std::string to_json(token_bearer const&, fast_path::let_in const&);
 [[nodiscard]] std::string to_json(token_bearer const&, fast_path::told_to_wait const&);
 [[nodiscard]] std::string to_json(fast_path::standing const&);
@@ -171,6 +202,8 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<blocked_customer const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<trail_entry const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<staff_account const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<api_key const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<webhook_delivery const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<fast_path::past_finding const> found,

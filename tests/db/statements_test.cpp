@@ -17,6 +17,8 @@
 #include "service/fast_path/unfulfilled.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
+#include "service/staff_accounts.hpp"
+#include "service/staff_sessions.hpp"
 #include "service/trail.hpp"
 #include "service/webhooks.hpp"
 #include "service/workers/courier.hpp"
@@ -455,6 +457,40 @@ void keep(migrated_database const& place, workbench& bench)
     CHECK_FALSE(db::migrate(session, all_migrations()).empty());
 }
 
+// People who come, change and go.
+void employ(workbench& bench)
+{
+    constexpr auto password = "correct horse battery staple";
+    auto const first = staff_accounts::invite_first(bench.link);
+    REQUIRE(first);
+    auto const anna = staff_accounts::redeem(bench.link, {*first, "Anna", password}, {});
+    REQUIRE(word_of(anna) == "ok");
+    CHECK_FALSE(staff_accounts::invite_first(bench.link));
+    CHECK(word_of(staff_accounts::invite(bench.link, role::clerk, "Bert")) == "ok");
+    CHECK(staff_accounts::list(bench.link).size() == 1);
+
+    staff_sessions const sessions(bench.link);
+    auto const who = staff_accounts::recognise(bench.link, "anna", password);
+    REQUIRE(who);
+    auto const token = sessions.open(bench.link, *who);
+    REQUIRE(token);
+    CHECK(sessions.is_ours(*token));
+    bench.sql.run("UPDATE staff_session SET last_seen_at = now() - interval '1 hour'");
+    CHECK(sessions.find(bench.link, *token)->name == "staff:Anna");
+    sessions.end(bench.link, *token);
+    CHECK_FALSE(sessions.find(bench.link, *token));
+
+    CHECK(word_of(staff_accounts::set_password(bench.link, {anna->id, password, password}, {})) ==
+          "ok");
+    CHECK_FALSE(sessions.open(bench.link, *who)); // recognised by the password before
+    CHECK(word_of(staff_accounts::change(bench.link, {anna->id, role::clerk, {}, {}}, {})) ==
+          "last_owner");
+    auto const berta = staff_accounts::create(bench.link, {"Berta", role::viewer, password}, {});
+    REQUIRE(word_of(berta) == "ok");
+    CHECK(word_of(staff_accounts::change(bench.link, {berta->id, {}, true, {}}, {})) == "ok");
+    CHECK(word_of(staff_accounts::remove(bench.link, berta->id, {})) == "ok");
+}
+
 } // namespace
 
 TEST_CASE("every statement has a name of its own and parameters that it uses")
@@ -496,6 +532,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
     }
     workbench bench(place);
     keep(place, bench);
+    employ(bench);
     be_overtaken(place, bench);
     show_a_token(bench);
     tell_others(bench);

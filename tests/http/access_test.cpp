@@ -24,6 +24,8 @@ using namespace std::string_literals;
 // In the order of what they may do.
 constexpr std::array roles{"viewer", "shop", "admin"};
 
+constexpr std::size_t no_role = roles.size(); // people only
+
 struct operation {
     std::string method;
     std::string target;
@@ -54,6 +56,15 @@ std::vector<operation> const operations{
     {"PUT", "/v1/blocked-customers/nobody", "{}", 2},
     {"DELETE", "/v1/blocked-customers/nobody", "", 2},
     {"GET", "/v1/trail", "", 2},
+    {"GET", "/v1/session", "", 0},
+    {"DELETE", "/v1/session", "", 0},
+    {"GET", "/v1/keys", "", 2},
+    {"POST", "/v1/keys", "{}", 2},
+    {"DELETE", "/v1/keys/nothing", "", 2},
+    {"GET", "/v1/staff", "", no_role},
+    {"POST", "/v1/staff", "{}", no_role},
+    {"PATCH", "/v1/staff/nothing", "{}", no_role},
+    {"DELETE", "/v1/staff/nothing", "", no_role},
     {"POST", "/v1/imports?mode=set", "no columns", 2, "text/csv"},
     {"GET", "/v1/audit", "", 0},
 };

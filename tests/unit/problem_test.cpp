@@ -64,6 +64,7 @@ TEST_CASE("every refusal has the status of the contract")
         {errc::unknown_reservation, 404},
         {errc::events_expired, 410},
         {errc::precondition_failed, 412},
+        {errc::last_owner, 409},
         {errc::already_confirmed, 409},
         {errc::already_released, 409},
         {errc::reservation_expired, 409},

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// People: how they become staff and sign in, what each may do, and what a page of somebody else's
+// cannot make their browsers do.
+#include "service/passwords.hpp"
+#include "service/secrets.hpp"
+#include "tests/cli/command.hpp"
+#include "tests/http/answers.hpp"
+#include "tests/support/database.hpp"
+#include "tests/support/person.hpp"
+#include "tests/support/service_process.hpp"
+#include "tests/support/shop.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+constexpr std::array roles{"viewer", "clerk", "manager", "owner"};
+
+json account(std::string_view name, std::string_view role)
+{
+    return {{"name", name}, {"role", role}, {"password", good_password}};
+}
+
+// What is asked for is not there or not right: only the door matters.
+struct operation {
+    std::string method;
+    std::string target;
+    std::size_t lowest_role; // index into roles
+    json body = json::object();
+};
+
+std::vector<operation> const operations{
+    {"GET", "/v1/stock", 0, nullptr},
+    {"GET", "/v1/session", 0, nullptr},
+    {"POST", "/v1/reservations", 1},
+    {"POST", "/v1/reservations/nothing/release", 1},
+    {"POST", "/v1/stock/NOTHING/adjustments", 1},
+    {"POST", "/v1/adjustments", 1},
+    {"PUT", "/v1/stock/NOTHING", 2, {{"on_hand", -1}}},
+    {"GET", "/v1/webhooks", 2, nullptr},
+    {"PUT", "/v1/blocked-customers/nobody", 2},
+    {"GET", "/v1/fast-path", 0, nullptr},
+    {"GET", "/v1/trail", 2, nullptr},
+    {"GET", "/v1/keys", 3, nullptr},
+    {"POST", "/v1/keys", 3},
+    {"GET", "/v1/staff", 3, nullptr},
+    {"POST", "/v1/staff", 3},
+    {"DELETE", "/v1/staff/nothing", 3, nullptr},
+};
+
+std::string password_of(std::string const& id)
+{
+    return "/v1/staff/" + id + "/password";
+}
+
+std::string id_of(person& who)
+{
+    return who.get("/v1/session").json().at("staff_id").get<std::string>();
+}
+
+} // namespace
+
+TEST_CASE("the first who has the link becomes the owner, and nobody after")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto sql = db.session();
+    CHECK(sql.value("SELECT count(*) FROM staff_invitation") == "1"); // the one that was printed
+    sql.run("UPDATE staff_invitation SET hash = decode($1, 'hex')",
+            {to_hex(hash_api_key("the first"))});
+    sql.run("INSERT INTO staff_invitation (hash, role, expires_at)"
+            " VALUES (decode($1, 'hex'), 'owner', now() + interval '1 hour'),"
+            "        (decode($2, 'hex'), 'owner', now() - interval '1 hour')",
+            {to_hex(hash_api_key("the second")), to_hex(hash_api_key("an old one"))});
+
+    person anna(service);
+    auto const redeem = [&](std::string_view token, std::string_view name,
+                            std::string_view password = good_password) {
+        json body{{"token", token}, {"password", password}};
+        if (!name.empty())
+            body["name"] = name;
+        return anna.call("POST", "/v1/staff/first", body);
+    };
+    CHECK(verdict(redeem("made up", "Anna")) == "403 forbidden");
+    CHECK(verdict(redeem("an old one", "Anna")) == "403 forbidden");
+    CHECK(pointers_in(redeem("the first", "Anna", "123456789")) == "/password");
+    CHECK(pointers_in(redeem("the first", "")) == "/name");
+    auto const made = redeem("the first", "Anna");
+    REQUIRE(verdict(made) == "201");
+    CHECK(made.json().at("role") == "owner");
+    CHECK(verdict(redeem("the first", "Berta")) == "403 forbidden");
+    CHECK(verdict(redeem("the second", "Berta")) == "403 forbidden");
+    CHECK(verdict(anna.sign_in("ANNA")) == "204");
+    CHECK(anna.get("/v1/session").json().at("actor") == "staff:Anna");
+
+    // Later links name whom they are for.
+    auto const link = invite(db.connection_string(), "clerk", "Bert");
+    CHECK(pointers_in(redeem(link, "Berta")) == "/name");
+    CHECK(redeem(link, "").json().at("name") == "Bert");
+}
+
+TEST_CASE("a person signs in and out, and a wrong name is answered as a wrong password is")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "clerk", "Anna");
+    auto const cookie = anna.cookie();
+
+    person stranger(service);
+    auto const set = stranger.sign_in("Anna").header("set-cookie").value_or("");
+    for (std::string const part : {"HttpOnly", "SameSite=Strict", "Path=/"})
+        CHECK(set.find(part) != std::string::npos);
+    CHECK(set.find("Secure") == std::string::npos); // it comes from this machine
+    auto const nobody = stranger.sign_in("Nobody");
+    auto const wrong = stranger.sign_in("Anna", "wrong horse battery staple");
+    CHECK(verdict(nobody) == "401 unauthenticated");
+    CHECK(verdict(wrong) == "401 unauthenticated");
+    CHECK(nobody.json().at("detail") == wrong.json().at("detail"));
+
+    CHECK(verdict(anna.call("DELETE", "/v1/session", nullptr)) == "204");
+    CHECK(verdict(anna.get("/v1/session")) == "401 unauthenticated");
+    CHECK(verdict(anna.send(
+              {.target = "/v1/stock", .headers = {{"Cookie", "holdfast_session=made-up"}}})) ==
+          "401 unauthenticated");
+    auto const stored = db.session().value("SELECT string_agg(hash::text, ' ') FROM staff_session");
+    CHECK(stored.find(cookie.substr(cookie.find('=') + 1)) == std::string::npos);
+}
+
+TEST_CASE("passwords cannot be tried through")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    person thief(service);
+    std::string last;
+    for (int i = 0; i < 30 && !last.starts_with("429"); ++i) {
+        auto const answer = thief.sign_in("Anna", "password number " + std::to_string(i));
+        last = verdict(answer);
+        CHECK(answer.header("retry-after").has_value() == last.starts_with("429"));
+    }
+    CHECK(last == "429 rate-limited");
+    CHECK(verdict(thief.sign_in("aNNA")) == "429 rate-limited"); // the same name
+    CHECK(verdict(thief.sign_in("Berta")) == "401 unauthenticated");
+}
+
+TEST_CASE("each role of people may do its own work and nothing beyond it")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    for (std::size_t role = 0; role < roles.size(); ++role) {
+        CAPTURE(roles[role]);
+        auto who =
+            new_person(service, db.connection_string(), roles[role], "P" + std::to_string(role));
+        for (auto const& what : operations) {
+            CAPTURE(what.method);
+            CAPTURE(what.target);
+            auto const answer = who.call(what.method, what.target, what.body);
+            CHECK(objection_to(answer) == "");
+            CHECK((answer.status == 403) == (role < what.lowest_role));
+            CHECK(answer.status != 401);
+            CHECK(answer.status < 500);
+        }
+    }
+    auto const admin = service.admin_key();
+    http_client keys(service.port(), admin);
+    CHECK(verdict(keys.send({.target = "/v1/staff"})) == "403 forbidden");
+}
+
+TEST_CASE("what changes something needs a page of ours, unless it shows a key")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "clerk", "Anna");
+    shop front(service);
+    auto const target = "/v1/stock/" + front.item(5) + "/adjustments";
+    std::string const body = R"({"delta":1,"reason":"found"})";
+    http_client browser(service.port());
+    auto const with = [&](header_list headers) {
+        headers.emplace_back("Cookie", "theme=dark; " + anna.cookie());
+        headers.emplace_back("Idempotency-Key", unique("key"));
+        return verdict(browser.send(
+            {.method = "POST", .target = target, .body = body, .headers = std::move(headers)}));
+    };
+    std::pair<std::string, std::string> const token{"X-CSRF-Token", anna.csrf_token()};
+    auto const here = "127.0.0.1:" + std::to_string(service.port());
+
+    CHECK(with({}) == "403 forbidden");
+    CHECK(with({token}) == "403 forbidden");
+    CHECK(with({{"Sec-Fetch-Site", "same-origin"}}) == "403 forbidden");
+    CHECK(with({{"X-CSRF-Token", "x"}, {"Sec-Fetch-Site", "same-origin"}}) == "403 forbidden");
+    CHECK(with({token, {"Sec-Fetch-Site", "same-site"}}) == "403 forbidden");
+    CHECK(with({token,
+                {"Sec-Fetch-Site", "cross-site"},
+                {"Host", here},
+                {"Origin", "http://" + here}}) == "403 forbidden");
+    CHECK(with({token, {"Host", here}, {"Origin", "http://evil.example"}}) == "403 forbidden");
+    CHECK(with({token, {"Origin", "null"}}) == "403 forbidden");
+    CHECK(with({token, {"Sec-Fetch-Site", "same-origin"}}) == "201");
+    CHECK(with({token, {"Host", here}, {"Origin", "http://" + here}}) == "201");
+    CHECK(with({{"Authorization", "Bearer " + service.admin_key()}}) == "201");
+    CHECK(with({{"Authorization", "Bearer x"}, token, {"Sec-Fetch-Site", "same-origin"}}) ==
+          "401 unauthenticated");
+
+    // Another page may not sign its visitors in, either.
+    CHECK(verdict(browser.send({.method = "POST",
+                                .target = "/v1/session",
+                                .body = json{{"name", "Anna"}, {"password", good_password}}.dump(),
+                                .headers = {{"Sec-Fetch-Site", "cross-site"}}})) ==
+          "403 forbidden");
+    auto const line = front.movements(target.substr(10, target.find("/adj") - 10)).back();
+    CHECK(line.at("on_hand") == 8);
+}
+
+TEST_CASE("what a person does stands under the name, and the same key means the person's own")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "manager", "Anna");
+    shop front(service);
+    auto const sku = front.item(5);
+    http_request const found{.method = "POST",
+                             .target = "/v1/stock/" + sku + "/adjustments",
+                             .body = R"({"delta":1,"reason":"found"})",
+                             .headers = {{"Idempotency-Key", "one"}}};
+    CHECK(verdict(anna.send(found)) == "201");
+    CHECK(anna.send(found).header("idempotent-replayed") == "true");
+    CHECK(verdict(front.http().send(found)) == "201"); // the key's own
+    CHECK(front.level_of(sku).on_hand == 7);
+    CHECK(front.movements(sku).at(1).at("actor") == "staff:Anna");
+    CHECK(verdict(anna.call("PUT", "/v1/stock/" + sku, {{"low_stock_at", 2}})) == "200");
+    auto const told = anna.get("/v1/trail?actor=staff:Anna&subject=item:" + sku).json();
+    CHECK(told.at("data").size() == 1);
+    CHECK(run_holdfast({.arguments = {"key", "create", "--role", "shop", "--name", "staff:Anna"},
+                        .environment = {{"HOLDFAST_DATABASE_URL", db.connection_string()}}})
+              .status == 2);
+}
+
+TEST_CASE("there is always an owner")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto const self = "/v1/staff/" + id_of(anna);
+    CHECK(verdict(anna.call("PATCH", self, {{"role", "manager"}})) == "409 last-owner");
+    CHECK(verdict(anna.call("PATCH", self, {{"disabled", true}})) == "409 last-owner");
+    CHECK(verdict(anna.call("DELETE", self, nullptr)) == "409 last-owner");
+
+    auto const made = anna.call("POST", "/v1/staff", account("Bert", "owner"));
+    REQUIRE(verdict(made) == "201");
+    CHECK(pointers_in(anna.call("POST", "/v1/staff", account("BERT", "clerk"))) == "/name");
+    auto const bert = "/v1/staff/" + made.json().at("id").get<std::string>();
+    CHECK(verdict(anna.call("PATCH", bert, {{"disabled", true}})) == "200");
+    CHECK(verdict(anna.call("DELETE", self, nullptr)) == "409 last-owner");
+    CHECK(verdict(anna.call("PATCH", bert, {{"disabled", false}, {"expect_revision", 1}})) ==
+          "412 precondition-failed");
+    CHECK(verdict(anna.call("PATCH", bert, {{"disabled", false}, {"expect_revision", 2}})) ==
+          "200");
+    CHECK(verdict(anna.call("DELETE", self, nullptr)) == "204");
+    CHECK(verdict(anna.get("/v1/session")) == "401 unauthenticated");
+}
+
+TEST_CASE("who is disabled, or gets another password, is signed out at once")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    auto const id = id_of(bert);
+    CHECK(verdict(anna.call("PATCH", "/v1/staff/" + id, {{"disabled", true}})) == "200");
+    CHECK(verdict(bert.get("/v1/stock")) == "401 unauthenticated");
+    CHECK(verdict(bert.sign_in("Bert")) == "401 unauthenticated");
+    CHECK(verdict(anna.call("PATCH", "/v1/staff/" + id, {{"disabled", false}})) == "200");
+    CHECK(verdict(bert.get("/v1/stock")) == "401 unauthenticated"); // that session has ended
+    CHECK(verdict(bert.sign_in("Bert")) == "204");
+
+    std::string const next = "another horse battery staple";
+    CHECK(pointers_in(bert.call("POST", password_of(id), {{"password", next}})) ==
+          "/current_password");
+    CHECK(verdict(bert.call("POST", password_of(id),
+                            {{"password", next}, {"current_password", next}})) == "403 forbidden");
+    CHECK(verdict(bert.call("POST", password_of(id_of(anna)), {{"password", next}})) ==
+          "403 forbidden");
+    person elsewhere(service);
+    CHECK(verdict(elsewhere.sign_in("Bert")) == "204");
+    CHECK(verdict(bert.call("POST", password_of(id),
+                            {{"password", next}, {"current_password", good_password}})) == "204");
+    CHECK(verdict(bert.get("/v1/stock")) == "200");
+    CHECK(verdict(elsewhere.get("/v1/stock")) == "401 unauthenticated");
+    CHECK(verdict(anna.call("POST", password_of(id), {{"password", good_password}})) == "204");
+    CHECK(verdict(bert.get("/v1/stock")) == "401 unauthenticated");
+    auto const trail = anna.get("/v1/trail?subject=staff:" + id).json().dump();
+    CHECK(trail.find("staff.password_set") != std::string::npos);
+    CHECK(trail.find("argon2") == std::string::npos);
+}
+
+TEST_CASE("a session ends when it is not used, when it is old, and when there are too many")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "clerk", "Anna");
+    auto sql = db.session();
+    sql.run("UPDATE staff_session SET last_seen_at = now() - interval '11 hours'");
+    CHECK(verdict(anna.get("/v1/stock")) == "200");
+    CHECK(sql.value("SELECT last_seen_at > now() - interval '1 hour' FROM staff_session") == "t");
+    sql.run("UPDATE staff_session SET last_seen_at = now() - interval '13 hours'");
+    CHECK(verdict(anna.get("/v1/stock")) == "401 unauthenticated");
+    sql.run("UPDATE staff_session SET last_seen_at = now(), expires_at = now()");
+    CHECK(verdict(anna.get("/v1/stock")) == "401 unauthenticated");
+
+    CHECK(verdict(anna.sign_in("Anna")) == "204");
+    sql.run("INSERT INTO staff_session (hash, staff_id, expires_at)"
+            " SELECT sha256(i::text::bytea), (SELECT id FROM staff), now() + interval '1 day'"
+            "   FROM generate_series(1, 20) i");
+    sql.run("UPDATE staff_session SET created_at = now() - interval '1 minute'");
+    CHECK(verdict(anna.sign_in("Anna")) == "204");
+    CHECK(sql.value("SELECT count(*) FROM staff_session") == "10");
+    CHECK(verdict(anna.get("/v1/stock")) == "200");
+}
+
+TEST_CASE("keys are made and revoked over HTTP, by administrators and owners")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto const made = anna.call("POST", "/v1/keys", {{"name", "till"}, {"role", "shop"}});
+    REQUIRE(verdict(made) == "201");
+    http_client till(service.port(), made.json().at("key").get<std::string>());
+    CHECK(verdict(till.send({.target = "/v1/stock"})) == "200");
+    auto const id = made.json().at("id").get<std::string>();
+    auto const all = anna.get("/v1/keys?limit=200").body;
+    CHECK(all.find("\"id\":\"" + id + '"') != std::string::npos);
+    CHECK(all.find(made.json().at("key").get<std::string>()) == std::string::npos);
+    CHECK(pointers_in(anna.call("POST", "/v1/keys", {{"name", "staff:x"}, {"role", "owner"}})) ==
+          "/name /role");
+    CHECK(verdict(anna.call("DELETE", "/v1/keys/" + id, nullptr)) == "204");
+    CHECK(verdict(anna.call("DELETE", "/v1/keys/" + id, nullptr)) == "404 not-found");
+    CHECK(verdict(till.send({.target = "/v1/stock"})) == "401 unauthenticated");
+    auto const told = anna.get("/v1/trail?subject=key:" + id).json().at("data");
+    REQUIRE(told.size() == 2);
+    CHECK(told.at(0).at("actor") == "staff:Anna");
+}
+
+TEST_CASE("a password is good by its length alone, in whatever form it is typed")
+{
+    CHECK(fault_of_password("123456789").has_value());
+    CHECK_FALSE(fault_of_password("aaaaaaaaaa").has_value());
+    CHECK_FALSE(fault_of_password(std::string(200, 'a')).has_value());
+    CHECK(fault_of_password(std::string(201, 'a')).has_value());
+    CHECK(fault_of_password("\xFF 123456789").has_value());
+    CHECK(fault_of_password("\u00E9\u00E9\u00E9\u00E9\u00E9").has_value()); // ten bytes
+    auto const hash = hash_password("caf\u00E9 caf\u00E9");
+    CHECK(is_password(hash, "cafe\u0301 cafe\u0301"));
+    CHECK_FALSE(is_password(hash, "cafe cafe"));
+    CHECK_FALSE(is_password(nobodys_hash(), ""));
+}
+
+} // namespace holdfast::test
