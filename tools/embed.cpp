@@ -204,6 +204,12 @@ std::string literal_of(std::string const& content)
     return out;
 }
 
+bool is_embedded(fs::path const& file)
+{
+    static std::set<std::string> const known{".css", ".html", ".js", ".lua", ".sql", ".svg"};
+    return known.contains(file.extension().string());
+}
+
 // NAME=FILE pairs become string_views; a folder becomes an array of (file name, content), sorted.
 void embed_files(fs::path const& header, std::vector<std::string> const& pairs)
 {
@@ -221,7 +227,7 @@ void embed_files(fs::path const& header, std::vector<std::string> const& pairs)
         }
         std::map<std::string, std::string> files;
         for (auto const& entry : fs::directory_iterator(path))
-            if (entry.path().extension() == ".sql" || entry.path().extension() == ".lua")
+            if (is_embedded(entry.path()))
                 files[entry.path().filename().string()] = read_file(entry.path());
         out << "inline constexpr std::pair<std::string_view, std::string_view> " << name << "[]{\n";
         for (auto const& [file, content] : files)

@@ -83,6 +83,11 @@ pending_reply revoke_key(request const&, app&);
 // trail.cpp
 pending_reply list_trail(request const&, app&);
 
+// page.cpp
+pending_reply show_page(request const&, app&);
+pending_reply show_page_file(request const&, app&);
+pending_reply lead_to_page(request const&, app&);
+
 // service.cpp
 pending_reply show_audit(request const&, app&);
 pending_reply livez(request const&, app&);

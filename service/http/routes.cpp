@@ -81,6 +81,9 @@ constexpr std::array table{
     route{"GET", "/metrics", show_metrics, {}},
     route{"GET", "/openapi.json", openapi, {}},
     route{"GET", "/docs", docs, {}},
+    route{"GET", "/admin", lead_to_page, {}},
+    route{"GET", "/admin/", show_page, {}},
+    route{"GET", "/admin/{file}", show_page_file, {}},
 };
 
 } // namespace

@@ -92,14 +92,18 @@ std::string to_bytes(exchange const& x, reply const& r, unsigned version, afterw
     auto const reason = bhttp::obsolete_reason(static_cast<bhttp::status>(r.status));
     out.append(version == 10 ? "HTTP/1.0 " : "HTTP/1.1 ").append(std::to_string(r.status));
     out.append(" ").append(reason.data(), reason.size()).append("\r\n");
-    bool const has_content = r.status != 204; // RFC 9110, section 8.6
+    bool const has_content = r.status != 204 && r.status != 304; // RFC 9110, section 8.6
+    bool const says_caching =
+        std::ranges::find(r.headers, "Cache-Control",
+                          &std::pair<std::string, std::string>::first) != r.headers.end();
     if (has_content)
         field("Content-Type", r.content_type);
     if (has_content && !r.more)
         field("Content-Length", std::to_string(r.body.size()));
     field("Date", http_date());
     field("X-Request-Id", x.request.id);
-    field("Cache-Control", "no-store");
+    if (!says_caching)
+        field("Cache-Control", "no-store");
     field("X-Content-Type-Options", "nosniff");
     for (auto const& [name, value] : r.headers)
         field(name, value);

@@ -144,7 +144,8 @@ TEST_CASE("a stranger is turned away, whatever he shows, before his body is read
     CHECK_FALSE(loud.was_reset());
 
     // What a load balancer and a browser ask for is open to everybody.
-    for (std::string const target : {"/livez", "/readyz", "/metrics", "/openapi.json", "/docs"}) {
+    for (std::string const target :
+         {"/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/admin/"}) {
         CAPTURE(target);
         CHECK(verdict(nobody.send({.target = target})) == "200");
     }

@@ -411,9 +411,11 @@ void call_at_the_door(checked_calls& call)
     call("/v1/reservations",
          {.method = "POST", .target = "/v1/reservations", .body = std::string((1 << 20) + 1, ' ')});
     call("/v1/stock", {.target = "/v1/stock", .headers = {{"X-Long", std::string(17'000, 'a')}}});
-    for (std::string const path :
-         {"/v1/audit", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs"})
+    for (std::string const path : {"/v1/audit", "/livez", "/readyz", "/metrics", "/openapi.json",
+                                   "/docs", "/admin", "/admin/"})
         call(path, {.target = path});
+    call("/admin/{file}", {.target = "/admin/icon.svg"});
+    call("/admin/{file}", {.target = "/admin/nothing.js"});
 }
 
 // Who is let in, who waits, and what can be refused.

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP API as this page uses it. The types follow /openapi.json by hand; what the page does not
+// read is left out.
+import type { Session } from './session';
+
+export type Strategy = 'batched' | 'conditional_update' | 'optimistic' | 'row_lock';
+export type Reason =
+  | 'received' | 'damaged' | 'lost' | 'found' | 'correction' | 'count' | 'returned' | 'sample'
+  | 'other';
+export const reasons: readonly Reason[] = [
+  'count', 'received', 'correction', 'damaged', 'lost', 'found', 'returned', 'sample', 'other',
+];
+
+export interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
+}
+
+export interface Level {
+  location: string;
+  on_hand: number;
+  reserved: number;
+  available: number;
+  version: number;
+  short?: number;
+}
+
+export interface Settings {
+  name: string | null;
+  on_sale: boolean;
+  sale_starts_at: string | null;
+  sale_ends_at: string | null;
+  max_per_customer: number | null;
+  low_stock_at: number | null;
+  strategy: Strategy | null;
+  admission: 'token' | null;
+  admission_pool: number;
+  admission_ttl_seconds: number;
+}
+
+export interface Item extends Settings {
+  sku: string;
+  on_hand: number;
+  reserved: number;
+  available: number;
+  levels: Level[];
+}
+
+export type MovementKind =
+  | 'received' | 'adjusted' | 'counted' | 'reserved' | 'confirmed' | 'released' | 'expired'
+  | 'returned';
+
+export interface Movement {
+  id: string;
+  kind: MovementKind;
+  reason: Reason | 'transferred' | null;
+  on_hand_delta: number;
+  reserved_delta: number;
+  on_hand: number;
+  reserved: number;
+  version: number;
+  sku: string;
+  location: string;
+  reservation_id: string | null;
+  actor: string;
+  note: string | null;
+  reference: string | null;
+  at: string;
+}
+
+export interface Hold {
+  reservation_id: string;
+  quantity: number;
+  expires_at: string;
+  customer: string | null;
+  reference: string | null;
+}
+
+export interface LevelExplanation extends Level {
+  brought_forward: { version: number; on_hand: number } | null;
+  sums: {
+    kind: MovementKind;
+    reason: Movement['reason'];
+    movements: number;
+    on_hand_delta: number;
+  }[];
+  holds: Hold[];
+  more_holds: { count: number; quantity: number } | null;
+}
+
+export interface Adjust {
+  set_to: number;
+  expect_on_hand: number | null;
+  location: string;
+  reason: Reason;
+  note?: string;
+  allow_short?: boolean;
+}
+
+export interface Adjustment {
+  movement: Movement;
+  level: Level;
+  holds?: Hold[];
+}
+
+export type State = 'held' | 'confirmed' | 'released' | 'expired';
+export const states: readonly State[] = ['held', 'confirmed', 'released', 'expired'];
+
+export interface Line {
+  sku: string;
+  location: string;
+  quantity: number;
+  confirmed: number;
+  returned: number;
+}
+
+// A pending or refused one lacks what it has not come to.
+export interface Reservation {
+  id: string;
+  state: State | 'pending' | 'refused';
+  lines?: Line[];
+  customer?: string | null;
+  reference?: string | null;
+  created_at?: string;
+  expires_at?: string | null;
+  confirmed_at?: string | null;
+  released_at?: string | null;
+  expired_at?: string | null;
+  supersedes?: string | null;
+  superseded_by?: string | null;
+  metadata?: Record<string, unknown>;
+  code?: string;
+  detail?: string;
+  note?: string;
+}
+
+export const event_types = [
+  'reservation.held', 'reservation.confirmed', 'reservation.released', 'reservation.expired',
+  'reservation.returned', 'stock.adjusted', 'stock.low', 'stock.sold_out', 'stock.back_in_stock',
+  'stock.drift',
+] as const;
+export type EventType = (typeof event_types)[number];
+
+export interface StockEvent {
+  id: string;
+  type: EventType;
+  occurred_at: string;
+  sku: string;
+  location: string;
+  version: number;
+  on_hand: number;
+  reserved: number;
+  available: number;
+  quantity: number | null;
+}
+
+export type ImportMode = 'set' | 'add' | 'count';
+export const import_modes: readonly ImportMode[] = ['set', 'add', 'count'];
+
+export interface ImportDifference {
+  row: number;
+  sku: string;
+  location: string;
+  on_hand_before: number;
+  on_hand_after: number;
+  short: number;
+  created: boolean;
+  settings: string[];
+}
+
+export interface ImportResult {
+  mode: ImportMode;
+  dry_run: boolean;
+  rows: number;
+  created: number;
+  changed: number;
+  unchanged: number;
+  differences: ImportDifference[];
+}
+
+export interface Webhook {
+  id: string;
+  url: string;
+  types: EventType[] | null;
+  sku_prefix: string | null;
+  description: string | null;
+  state: 'active' | 'paused' | 'disabled';
+  disabled_reason: string | null;
+  created_at: string;
+  secret?: string;
+}
+
+export interface WebhookDraft {
+  url: string;
+  types: EventType[] | null;
+  sku_prefix: string | null;
+  description: string | null;
+}
+
+export type DeliveryState = 'pending' | 'delivered' | 'dead';
+export const delivery_states: readonly DeliveryState[] = ['pending', 'delivered', 'dead'];
+
+export interface Delivery {
+  id: string;
+  event_type: string;
+  sku: string | null;
+  state: DeliveryState;
+  attempts: number;
+  next_attempt_at: string | null;
+  last_attempt_at: string | null;
+  last_status: number | null;
+  last_fault: string | null;
+  created_at: string;
+  settled_at: string | null;
+}
+
+export interface Difference {
+  sku: string;
+  location: string | null;
+  kind: 'available' | 'pending' | 'ledger' | 'not-loaded' | 'stopped';
+  expected: number;
+  found: number;
+  cause: string;
+}
+
+export interface Drift extends Difference {
+  id: string;
+  repaired: boolean;
+  at: string;
+}
+
+export interface BlockedCustomer {
+  customer: string;
+  reason: string;
+  actor: string;
+  blocked_at: string;
+}
+
+export interface TrailEntry {
+  id: string;
+  at: string;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: Record<string, unknown>;
+  request_id: string | null;
+}
+
+export interface Audit {
+  ok: boolean;
+  checked: number;
+  violations: { check: string; sku: string; location: string; detail: string }[];
+}
+
+export interface Problem {
+  status: number;
+  code: string;
+  detail: string;
+  request_id?: string;
+  errors?: { pointer: string; detail: string; row?: number; column?: string }[];
+  on_hand?: number;
+  item?: Item;
+  reasons?: string[];
+}
+
+// The service answered, and the answer is no.
+export class Refusal extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail);
+  }
+}
+
+// No answer came: the network, or something in front of the service.
+export class Outage extends Error {}
+
+// Whether a request under its Idempotency-Key may be sent again, and would find what it did.
+function is_worth_repeating(fault: unknown): boolean {
+  if (fault instanceof Outage) return true;
+  if (!(fault instanceof Refusal)) return false;
+  return fault.problem.status === 503 || fault.problem.code === 'idempotency-key-in-progress';
+}
+
+// crypto.randomUUID is only there over https; this is everywhere.
+export function new_key(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+type Query = Record<string, string | number | boolean | null | undefined>;
+
+// A filter that is empty is left out: the service refuses it.
+function query_of(query: Query): string {
+  const parts = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== null && value !== undefined && value !== '' && value !== false)
+      parts.set(name, String(value));
+  const text = parts.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+interface Asked {
+  method?: string;
+  json?: unknown;
+  csv?: Blob;
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+}
+
+const tries_max = 4;
+const pause_ms = 700;
+
+async function problem_of(answer: Response): Promise<Problem> {
+  const nothing: Problem = {
+    status: answer.status,
+    code: answer.status === 503 ? 'overloaded' : 'internal',
+    detail: `${answer.status} ${answer.statusText}`,
+  };
+  if (!(answer.headers.get('Content-Type') ?? '').includes('json')) return nothing;
+  try {
+    return { ...nothing, ...((await answer.json()) as Problem) };
+  } catch {
+    return nothing;
+  }
+}
+
+export type Api = ReturnType<typeof create_api>;
+
+export function create_api(session: Session) {
+  async function ask(path: string, asked: Asked = {}): Promise<Response> {
+    const headers = new Headers(asked.headers);
+    if (!headers.has('Authorization')) session.authorize(headers);
+    let body: BodyInit | null = null;
+    if (asked.json !== undefined) {
+      headers.set('Content-Type', 'application/json');
+      body = JSON.stringify(asked.json);
+    } else if (asked.csv) {
+      headers.set('Content-Type', 'text/csv');
+      body = asked.csv;
+    }
+    let answer: Response;
+    try {
+      answer = await fetch(path, {
+        method: asked.method ?? 'GET', headers, body, cache: 'no-store',
+        signal: asked.signal ?? null,
+      });
+    } catch (fault) {
+      if (fault instanceof DOMException && fault.name === 'AbortError') throw fault;
+      throw new Outage(String(fault));
+    }
+    if (answer.ok) return answer;
+    const problem = await problem_of(answer);
+    if (problem.status === 401 && session.is_open.value) session.end('refused');
+    throw new Refusal(problem);
+  }
+
+  async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return (await (await ask(path, { signal })).json()) as T;
+  }
+
+  async function send<T>(method: string, path: string, json?: unknown): Promise<T> {
+    const answer = await ask(path, { method, json });
+    return (answer.status === 204 ? undefined : await answer.json()) as T;
+  }
+
+  // The same key every time, so what was done is not done again.
+  async function once<T>(path: string, asked: Asked): Promise<T> {
+    const headers = { 'Idempotency-Key': new_key() };
+    for (let tried = 1; ; ++tried) {
+      try {
+        return (await (await ask(path, { method: 'POST', ...asked, headers })).json()) as T;
+      } catch (fault) {
+        if (tried === tries_max || !is_worth_repeating(fault)) throw fault;
+        await new Promise((resolve) => setTimeout(resolve, pause_ms * tried));
+      }
+    }
+  }
+
+  const at = encodeURIComponent;
+  return {
+    // Whether the service knows a key, before the session is opened with it.
+    async try_key(key: string): Promise<void> {
+      await ask('/v1/stock?limit=1', { headers: { Authorization: `Bearer ${key}` } });
+    },
+    items: (query: { q?: string; low?: boolean; limit?: number; cursor?: string | null },
+            signal?: AbortSignal) => read<Page<Item>>(`/v1/stock${query_of(query)}`, signal),
+    async item(sku: string, signal?: AbortSignal): Promise<{ item: Item; tag: string }> {
+      const answer = await ask(`/v1/stock/${at(sku)}`, { signal });
+      return { item: (await answer.json()) as Item, tag: answer.headers.get('ETag') ?? '*' };
+    },
+    async put_item(sku: string, settings: Partial<Settings>, tag: string) {
+      const answer = await ask(`/v1/stock/${at(sku)}`, {
+        method: 'PUT', json: settings, headers: { 'If-Match': tag },
+      });
+      return { item: (await answer.json()) as Item, tag: answer.headers.get('ETag') ?? '*' };
+    },
+    adjust: (sku: string, command: Adjust) =>
+      once<Adjustment>(`/v1/stock/${at(sku)}/adjustments`, { json: command }),
+    movements: (sku: string, cursor: string | null, limit: number, signal?: AbortSignal) =>
+      read<Page<Movement>>(
+        `/v1/stock/${at(sku)}/movements${query_of({ cursor, limit })}`, signal),
+    why: (sku: string, signal?: AbortSignal) =>
+      read<{ sku: string; levels: LevelExplanation[] }>(`/v1/stock/${at(sku)}/why`, signal),
+
+    reservations: (query: Query, signal?: AbortSignal) =>
+      read<Page<Reservation>>(`/v1/reservations${query_of(query)}`, signal),
+    reservation: (id: string, signal?: AbortSignal) =>
+      read<Reservation>(`/v1/reservations/${at(id)}`, signal),
+    release: (id: string, reason: string) =>
+      send<Reservation>('POST', `/v1/reservations/${at(id)}/release`, { reason }),
+    extend: (id: string, ttl_seconds: number, reason: string) =>
+      send<Reservation>('POST', `/v1/reservations/${at(id)}/extend`, { ttl_seconds, reason }),
+
+    async events(query: Query, last: string | null, signal: AbortSignal) {
+      const headers: Record<string, string> = { Accept: 'text/event-stream' };
+      if (last !== null) headers['Last-Event-ID'] = last;
+      const answer = await ask(`/v1/events/stream${query_of(query)}`, { headers, signal });
+      if (!answer.body) throw new Outage('a stream without a body');
+      return answer.body;
+    },
+
+    import_stock: (file: Blob, mode: ImportMode, dry_run: boolean) =>
+      once<ImportResult>(`/v1/imports${query_of({ mode, dry_run })}`, { csv: file }),
+
+    webhooks: (signal?: AbortSignal) => read<Page<Webhook>>('/v1/webhooks', signal),
+    webhook: (id: string, signal?: AbortSignal) =>
+      read<Webhook>(`/v1/webhooks/${at(id)}`, signal),
+    create_webhook: (draft: WebhookDraft) => send<Webhook>('POST', '/v1/webhooks', draft),
+    change_webhook: (id: string, change: { state: 'active' | 'paused' }) =>
+      send<Webhook>('PATCH', `/v1/webhooks/${at(id)}`, change),
+    delete_webhook: (id: string) => send<void>('DELETE', `/v1/webhooks/${at(id)}`),
+    rotate_webhook: (id: string) => send<Webhook>('POST', `/v1/webhooks/${at(id)}/rotate`, {}),
+    test_webhook: (id: string) => send<Delivery>('POST', `/v1/webhooks/${at(id)}/test`, {}),
+    replay_webhook: (id: string, since: string) =>
+      send<Webhook>('POST', `/v1/webhooks/${at(id)}/replay`, { since }),
+    deliveries: (id: string, query: Query, signal?: AbortSignal) =>
+      read<Page<Delivery>>(`/v1/webhooks/${at(id)}/deliveries${query_of(query)}`, signal),
+    resend: (id: string, delivery: string) =>
+      send<Delivery>('POST', `/v1/webhooks/${at(id)}/deliveries/${at(delivery)}/resend`, {}),
+
+    drift: (query: Query, signal?: AbortSignal) =>
+      read<Page<Drift>>(`/v1/reconciliations${query_of(query)}`, signal),
+    reconcile: (repair: boolean) =>
+      send<{ differences: Difference[]; repaired: number }>('POST', '/v1/reconciliations',
+        { repair }),
+
+    blocked: (query: Query, signal?: AbortSignal) =>
+      read<Page<BlockedCustomer>>(`/v1/blocked-customers${query_of(query)}`, signal),
+    block: (customer: string, reason: string) =>
+      send<BlockedCustomer>('PUT', `/v1/blocked-customers/${at(customer)}`, { reason }),
+    unblock: (customer: string) =>
+      send<void>('DELETE', `/v1/blocked-customers/${at(customer)}`),
+
+    trail: (query: Query, signal?: AbortSignal) =>
+      read<Page<TrailEntry>>(`/v1/trail${query_of(query)}`, signal),
+    audit: () => read<Audit>('/v1/audit'),
+    // Answers with why it is not ready; an empty list when it is.
+    async ready(signal?: AbortSignal): Promise<string[]> {
+      try {
+        await ask('/readyz', { signal });
+        return [];
+      } catch (fault) {
+        if (fault instanceof Refusal && fault.problem.status === 503)
+          return fault.problem.reasons ?? [fault.problem.detail];
+        throw fault;
+      }
+    },
+    async metrics(signal?: AbortSignal): Promise<string> {
+      return (await ask('/metrics', { signal })).text();
+    },
+  };
+}

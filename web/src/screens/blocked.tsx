@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Customers to whom nothing more is promised.
+import { signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import type { BlockedCustomer } from '../api';
+import { fault_text, use_shell } from '../shell';
+import { Ask } from '../widgets/ask';
+import { Field, typed } from '../widgets/field';
+import { use_list } from '../widgets/loading';
+import { ListShown } from '../widgets/outcome';
+import { Table } from '../widgets/table';
+
+const page_rows = 100;
+
+export function BlockedScreen() {
+  const { api, look, notices } = use_shell();
+  const list = use_list<BlockedCustomer>(
+    (cursor, stop) => api.blocked({ cursor, limit: page_rows }, stop), []);
+  const asking = useMemo(() => signal<string | null>(null), []);
+
+  // Shown at once, and taken back when it is refused. The list is by customer; a new one stands
+  // first until the list is loaded anew.
+  const block = async (form: HTMLFormElement) => {
+    const customer = typed(form, 'customer');
+    const reason = typed(form, 'reason');
+    const before = list.rows.value;
+    const shown = { customer, reason, actor: '…', blocked_at: new Date().toISOString() };
+    list.rows.value = [shown, ...before.filter((one) => one.customer !== customer)];
+    try {
+      const now = await api.block(customer, reason);
+      list.change((one) => one.customer === customer, () => now);
+      notices.done(look.say('blocked.done', { customer }));
+      form.reset();
+    } catch (fault) {
+      list.rows.value = before;
+      notices.refused(fault_text(look, fault));
+    }
+  };
+  const unblock = async (customer: string) => {
+    const before = list.rows.value;
+    list.rows.value = before.filter((one) => one.customer !== customer);
+    try {
+      await api.unblock(customer);
+      notices.done(look.say('blocked.undone', { customer }));
+    } catch (fault) {
+      list.rows.value = before;
+      notices.refused(fault_text(look, fault));
+    }
+  };
+  return (
+    <>
+      <h1>{look.say('blocked.title')}</h1>
+      <form class="filters" aria-label={look.say('blocked.block')} onSubmit={(event) => {
+        event.preventDefault();
+        void block(event.currentTarget);
+      }}>
+        <Field label={look.say('customer')} name="customer" required maxLength={200}
+          pattern=".*\S.*" autocomplete="off" />
+        <Field label={look.say('reason')} name="reason" required maxLength={500} pattern=".*\S.*"
+          autocomplete="off" />
+        <button type="submit" class="grave">{look.say('blocked.block')}</button>
+      </form>
+      <ListShown list={list} empty={look.say('blocked.empty')}>
+        {(rows) => (
+          <Table caption={look.say('blocked.title')} rows={rows} id={(b) => b.customer} columns={[
+            { title: look.say('customer'), cell: (b) => b.customer },
+            { title: look.say('reason'), cell: (b) => b.reason },
+            { title: look.say('actor'), cell: (b) => b.actor },
+            { title: look.say('time'), cell: (b) => look.time(b.blocked_at) },
+            {
+              title: look.say('action'),
+              cell: (b) => (
+                <button type="button" onClick={() => { asking.value = b.customer; }}
+                  aria-label={look.say('blocked.unblock_of', { customer: b.customer })}>
+                  {look.say('blocked.unblock')}
+                </button>
+              ),
+            },
+          ]} />
+        )}
+      </ListShown>
+      {asking.value !== null && (
+        <Ask title={look.say('blocked.unblock_of', { customer: asking.value })}
+          action={look.say('blocked.unblock')} close={() => { asking.value = null; }}
+          done={() => void unblock(asking.value ?? '')} />
+      )}
+    </>
+  );
+}

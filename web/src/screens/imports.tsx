@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// A catalogue as a file: dropped, looked at, applied. What is applied is the file that was looked
+// at, in the mode it was looked at in.
+import { batch, signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import {
+  import_modes, Refusal, type ImportDifference, type ImportMode, type ImportResult,
+} from '../api';
+import { address_of } from '../route';
+import { fault_text, use_shell } from '../shell';
+import { Ask } from '../widgets/ask';
+import { Choice } from '../widgets/field';
+import { Nothing, Waiting } from '../widgets/outcome';
+import { Table } from '../widgets/table';
+
+const file_bytes_max = 64 * 1024 * 1024;
+
+function create_state() {
+  return {
+    file: signal<File | null>(null),
+    mode: signal<ImportMode>('set'),
+    result: signal<ImportResult | null>(null),
+    fault: signal<unknown>(null),
+    is_busy: signal(false),
+    is_asking: signal(false),
+  };
+}
+
+type State = ReturnType<typeof create_state>;
+
+function Drop({ choose, name }: { choose: (file: File) => void; name: string | null }) {
+  const { look } = use_shell();
+  const is_over = useMemo(() => signal(false), []);
+  const dragged = (event: DragEvent, over: boolean) => {
+    event.preventDefault();
+    is_over.value = over;
+  };
+  return (
+    <label class={`drop ${is_over.value ? 'over' : ''}`}
+      onDragOver={(event) => dragged(event, true)} onDragLeave={(event) => dragged(event, false)}
+      onDrop={(event) => {
+        dragged(event, false);
+        const file = event.dataTransfer?.files[0];
+        if (file) choose(file);
+      }}>
+      <span>{name ?? look.say('imports.drop')}</span>
+      <input type="file" accept=".csv,text/csv" onChange={(event) => {
+        const file = event.currentTarget.files?.[0];
+        if (file) choose(file);
+        event.currentTarget.value = '';
+      }} />
+    </label>
+  );
+}
+
+function Faults({ fault }: { fault: unknown }) {
+  const { look } = use_shell();
+  const errors = fault instanceof Refusal ? fault.problem.errors ?? [] : [];
+  if (errors.length === 0)
+    return <p class="failed" role="alert">{fault_text(look, fault)}</p>;
+  return (
+    <>
+      <p class="failed" role="alert">{look.say('imports.faults', { n: errors.length })}</p>
+      <Table caption={look.say('imports.faults', { n: errors.length })} rows={errors}
+        id={(e) => `${e.pointer} ${e.detail}`} columns={[
+          { title: look.say('imports.row'), cell: (e) => e.row ?? e.pointer },
+          { title: look.say('imports.column'), cell: (e) => e.column ?? '' },
+          { title: look.say('detail'), cell: (e) => e.detail },
+        ]} />
+    </>
+  );
+}
+
+function Differences({ rows }: { rows: readonly ImportDifference[] }) {
+  const { look } = use_shell();
+  return (
+    <Table caption={look.say('imports.differences')} rows={rows}
+      id={(d) => `${d.row} ${d.sku} ${d.location}`} columns={[
+        { title: look.say('imports.row'), is_number: true, cell: (d) => look.number(d.row) },
+        {
+          title: look.say('sku'),
+          cell: (d) => (d.created ? d.sku : <a href={address_of(['stock', d.sku])}>{d.sku}</a>),
+        },
+        { title: look.say('location'), cell: (d) => d.location },
+        {
+          title: look.say('imports.before'), is_number: true,
+          cell: (d) => look.number(d.on_hand_before),
+        },
+        {
+          title: look.say('imports.after'), is_number: true,
+          cell: (d) => look.number(d.on_hand_after),
+        },
+        {
+          title: '±', is_number: true,
+          cell: (d) => look.signed(d.on_hand_after - d.on_hand_before),
+        },
+        {
+          title: look.say('short'), is_number: true,
+          cell: (d) => (d.short ? <strong>{look.number(d.short)}</strong> : '–'),
+        },
+        {
+          title: look.say('imports.what'),
+          cell: (d) => (d.created ? look.say('imports.created_row') : d.settings.join(', ')),
+        },
+      ]} />
+  );
+}
+
+function Result({ result, apply }: { result: ImportResult; apply: () => void }) {
+  const { look } = use_shell();
+  const changes = result.created + result.changed;
+  return (
+    <section aria-labelledby="result">
+      <h2 id="result">{look.say(result.dry_run ? 'imports.preview' : 'imports.applied')}</h2>
+      <p role="status">
+        {look.say('imports.counts', {
+          rows: look.number(result.rows), created: look.number(result.created),
+          changed: look.number(result.changed), unchanged: look.number(result.unchanged),
+        })}
+      </p>
+      {result.dry_run && changes > 0 && (
+        <div class="actions">
+          <button type="button" class="main" onClick={apply}>{look.say('imports.apply')}</button>
+        </div>
+      )}
+      {result.differences.length < changes && (
+        <p>{look.say('imports.first', { n: look.number(result.differences.length) })}</p>
+      )}
+      {result.differences.length === 0 ? <Nothing>{look.say('imports.nothing')}</Nothing>
+        : <Differences rows={result.differences} />}
+    </section>
+  );
+}
+
+function use_import(state: State) {
+  const { api, look, notices } = use_shell();
+  async function run(dry_run: boolean) {
+    const file = state.file.value;
+    if (!file || state.is_busy.value) return;
+    batch(() => {
+      state.is_busy.value = true;
+      state.fault.value = null;
+    });
+    try {
+      const result = await api.import_stock(file, state.mode.value, dry_run);
+      if (!dry_run) {
+        state.file.value = null;
+        notices.done(look.say('imports.applied'));
+      }
+      state.result.value = result;
+    } catch (fault) {
+      state.result.value = null;
+      state.fault.value = fault;
+    } finally {
+      state.is_busy.value = false;
+    }
+  }
+  return run;
+}
+
+export function ImportsScreen() {
+  const { look, notices } = use_shell();
+  const state = useMemo(create_state, []);
+  const run = use_import(state);
+  const anew = () => batch(() => {
+    state.result.value = null;
+    state.fault.value = null;
+  });
+  const choose = (file: File) => {
+    if (state.is_busy.value) return;
+    if (file.size > file_bytes_max) return notices.refused(look.say('code.payload-too-large'));
+    anew();
+    state.file.value = file;
+    void run(true);
+  };
+  const mode = state.mode.value;
+  return (
+    <>
+      <h1>{look.say('imports.title')}</h1>
+      <Choice label={look.say('imports.mode')} name="mode" value={mode}
+        hint={look.say(`imports.mode.${mode}`)} disabled={state.is_busy.value}
+        onChange={(event) => {
+          state.mode.value = event.currentTarget.value as ImportMode;
+          anew();
+          void run(true);
+        }}>
+        {import_modes.map((one) => <option key={one} value={one}>{one}</option>)}
+      </Choice>
+      <Drop choose={choose} name={state.file.value?.name ?? null} />
+      {state.is_busy.value && <Waiting />}
+      {state.fault.value !== null && <Faults fault={state.fault.value} />}
+      {state.result.value && (
+        <Result result={state.result.value} apply={() => { state.is_asking.value = true; }} />
+      )}
+      {state.is_asking.value && (
+        <Ask title={look.say('imports.ask', { name: state.file.value?.name ?? '' })}
+          action={look.say('imports.apply')} close={() => { state.is_asking.value = false; }}
+          done={() => void run(false)} />
+      )}
+    </>
+  );
+}

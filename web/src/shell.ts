@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every screen may use. It is made once in main.tsx and handed down, so that a test can make
+// its own.
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { Outage, Refusal, type Api } from './api';
+import type { Look } from './look';
+import type { Notices } from './notices';
+import type { Router } from './route';
+import type { Session } from './session';
+import { en, type Key } from './text/en';
+
+export interface Shell {
+  readonly session: Session;
+  readonly api: Api;
+  readonly router: Router;
+  readonly look: Look;
+  readonly notices: Notices;
+}
+
+export const ShellContext = createContext<Shell | null>(null);
+
+export function use_shell(): Shell {
+  const shell = useContext(ShellContext);
+  if (!shell) throw new Error('a screen outside of the shell');
+  return shell;
+}
+
+// Why something was refused, in the reader's language where there is a sentence for it.
+export function fault_text(look: Look, fault: unknown): string {
+  if (fault instanceof Outage) return look.say('fault.outage');
+  if (!(fault instanceof Refusal)) return look.say('fault.unexpected', { what: String(fault) });
+  const { code, detail, errors, on_hand, request_id } = fault.problem;
+  const key = `code.${code}`;
+  const known = key in en ? look.say(key as Key) : detail;
+  const parts = [known];
+  if (on_hand !== undefined) parts.push(look.say('fault.on_hand', { n: look.number(on_hand) }));
+  if (errors?.length)
+    parts.push(errors.slice(0, 5).map((e) => `${e.pointer}: ${e.detail}`).join('; '));
+  else if (known !== detail && on_hand === undefined && look.language.value === 'en') parts.push(detail);
+  if (fault.problem.status >= 500 && request_id)
+    parts.push(look.say('fault.request', { id: request_id }));
+  return parts.join(' ');
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changing a number on hand the way both the grid and an item do it: it is shown at once, and taken
+// back, with the reason said, when the service refuses.
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { Refusal, type Adjust, type Item, type Level } from './api';
+import { fault_text, type Shell } from './shell';
+
+export function with_level(item: Item, level: Level): Item {
+  const levels = item.levels.map((one) => (one.location === level.location ? level : one));
+  const sum = (of: (one: Level) => number) => levels.reduce((n, one) => n + of(one), 0);
+  return {
+    ...item, levels,
+    on_hand: sum((one) => one.on_hand),
+    reserved: sum((one) => one.reserved),
+    available: sum((one) => one.available),
+  };
+}
+
+function with_on_hand(item: Item, location: string, on_hand: number): Item {
+  const level = item.levels.find((one) => one.location === location);
+  if (!level) return item;
+  return with_level(item, { ...level, on_hand, available: Math.max(0, on_hand - level.reserved) });
+}
+
+export interface Refused {
+  readonly item: Item;
+  readonly command: Adjust;
+  readonly text: string;
+  readonly may_insist: boolean; // more is promised than there would be, and one may say so be it
+}
+
+export interface Editing {
+  // What is on its way, by SKU, and the last refusal of each.
+  readonly saving: ReadonlySignal<ReadonlySet<string>>;
+  readonly refused: ReadonlySignal<ReadonlyMap<string, Refused>>;
+  save(item: Item, command: Adjust): Promise<void>;
+  forget(sku: string): void;
+}
+
+export function create_editing(
+  { api, look, notices }: Shell, show: (sku: string, change: (item: Item) => Item) => void,
+): Editing {
+  const saving = signal<ReadonlySet<string>>(new Set());
+  const refused = signal<ReadonlyMap<string, Refused>>(new Map());
+  const forget = (sku: string) => {
+    const rest = new Map(refused.value);
+    if (rest.delete(sku)) refused.value = rest;
+  };
+
+  async function roll_back(item: Item, command: Adjust, fault: unknown) {
+    const text = look.say('edit.refused', { sku: item.sku, why: fault_text(look, fault) });
+    const may_insist = fault instanceof Refusal && fault.problem.code === 'would-be-short';
+    refused.value = new Map(refused.value).set(item.sku, { item, command, text, may_insist });
+    notices.refused(text);
+    show(item.sku, () => item);
+    // What it is now, since it is not what was seen here.
+    const now = await api.item(item.sku).catch(() => null);
+    if (now) show(item.sku, () => now.item);
+  }
+
+  return {
+    saving, refused, forget,
+    async save(item, command) {
+      forget(item.sku);
+      saving.value = new Set(saving.value).add(item.sku);
+      show(item.sku, (now) => with_on_hand(now, command.location, command.set_to));
+      try {
+        const { level } = await api.adjust(item.sku, command);
+        show(item.sku, (now) => with_level(now, level));
+        notices.done(look.say('edit.done', { sku: item.sku, n: look.number(level.on_hand) }));
+      } catch (fault) {
+        await roll_back(item, command, fault);
+      } finally {
+        const rest = new Set(saving.value);
+        rest.delete(item.sku);
+        saving.value = rest;
+      }
+    },
+  };
+}

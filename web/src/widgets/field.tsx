@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A label and what it labels, with a hint that screen readers say after it.
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface Common {
+  label: string;
+  name: string;
+  hint?: string;
+}
+
+export function Field({ label, hint, ...input }: Common & JSX.IntrinsicElements['input']) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} aria-describedby={hint ? `${id}-hint` : undefined} {...input} />
+      {hint && <small id={`${id}-hint`}>{hint}</small>}
+    </div>
+  );
+}
+
+export function Choice({ label, hint, children, ...select }:
+    Common & JSX.IntrinsicElements['select'] & { children: ComponentChildren }) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} aria-describedby={hint ? `${id}-hint` : undefined} {...select}>
+        {children}
+      </select>
+      {hint && <small id={`${id}-hint`}>{hint}</small>}
+    </div>
+  );
+}
+
+export function Check({ label, ...input }: Common & JSX.IntrinsicElements['input']) {
+  return (
+    <label class="check">
+      <input type="checkbox" {...input} />
+      {label}
+    </label>
+  );
+}
+
+// The text typed under a name, without blanks at its ends.
+export function typed(form: HTMLFormElement, name: string): string {
+  return String(new FormData(form).get(name) ?? '').trim();
+}

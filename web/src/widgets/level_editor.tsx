@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types a new number on hand. The service takes it only while the number is still what was seen
+// here, so two people who count the same shelf do not undo each other.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { reasons, type Adjust, type Item, type Reason } from '../api';
+import { use_shell } from '../shell';
+
+const on_hand_max = 9_000_000_000_000_000;
+
+export function LevelEditor({ item, location, save, cancel }: {
+  item: Item;
+  location?: string;
+  save: (command: Adjust) => void;
+  cancel: () => void;
+}) {
+  const { look } = use_shell();
+  const number = useRef<HTMLInputElement>(null);
+  const [where, set_where] = useState(location ?? item.levels[0]?.location ?? 'main');
+  const seen = item.levels.find((level) => level.location === where)?.on_hand ?? 0;
+  useEffect(() => number.current?.select(), [where]);
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const set_to = Number(form.get('set_to'));
+    if (set_to === seen) return cancel();
+    save({
+      set_to, expect_on_hand: seen, location: where, reason: String(form.get('reason')) as Reason,
+    });
+  };
+  const keys = (event: KeyboardEvent) => {
+    event.stopPropagation();
+    if (event.key === 'Escape') cancel();
+  };
+  return (
+    <form class="editor" onSubmit={submit} onKeyDown={keys}
+      aria-label={look.say('edit.title', { sku: item.sku })}>
+      <input ref={number} key={where} name="set_to" type="number" min={0} max={on_hand_max} step={1}
+        required defaultValue={String(seen)} aria-label={look.say('on_hand')} />
+      {!location && item.levels.length > 1 && (
+        <select aria-label={look.say('location')} value={where}
+          onChange={(event) => set_where(event.currentTarget.value)}>
+          {item.levels.map((level) => <option key={level.location}>{level.location}</option>)}
+        </select>
+      )}
+      <select name="reason" aria-label={look.say('reason')}>
+        {reasons.map((one) => (
+          <option key={one} value={one}>{look.say(`reason.${one}`)}</option>
+        ))}
+      </select>
+      <button type="submit" class="main">{look.say('save')}</button>
+      <button type="button" onClick={cancel}>{look.say('cancel')}</button>
+    </form>
+  );
+}
