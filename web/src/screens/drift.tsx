@@ -93,7 +93,7 @@ export function DriftScreen() {
       <Comparison repaired={list.reload} />
       <section aria-labelledby="history">
         <h2 id="history">{look.say('drift.history')}</h2>
-        <Filters key={sku}>
+        <Filters>
           <Field label={look.say('sku')} name="sku" defaultValue={sku} />
         </Filters>
         <ListShown list={list} empty={look.say('drift.empty')}>

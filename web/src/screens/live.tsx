@@ -137,7 +137,7 @@ export function LiveScreen() {
   return (
     <>
       <h1>{look.say('live.title')}</h1>
-      <Filters key={sku}>
+      <Filters>
         <Field label={look.say('sku')} name="sku" defaultValue={sku} hint={look.say('live.hint')} />
       </Filters>
       <p role="status"><Badge tone={tones[state]} says={`connection.${state}`} />{' '}

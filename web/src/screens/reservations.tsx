@@ -38,7 +38,7 @@ export function ReservationsScreen() {
   return (
     <>
       <h1>{look.say('reservations.title')}</h1>
-      <Filters key={`${state} ${sku} ${customer} ${reference}`}>
+      <Filters>
         <Choice label={look.say('state')} name="state">
           <option value="">{look.say('all')}</option>
           {states.map((one) => (

@@ -30,7 +30,7 @@ export function TrailScreen() {
   return (
     <>
       <h1>{look.say('trail.title')}</h1>
-      <Filters key={`${actor} ${subject}`}>
+      <Filters>
         <Field label={look.say('actor')} name="actor" defaultValue={actor} />
         <Field label={look.say('trail.subject')} name="subject" defaultValue={subject}
           hint={look.say('trail.subject_hint')} />

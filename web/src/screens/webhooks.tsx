@@ -218,7 +218,7 @@ function Deliveries({ id, at }: { id: string; at: number }) {
   return (
     <section aria-labelledby="deliveries">
       <h2 id="deliveries">{look.say('deliveries.title')}</h2>
-      <Filters key={state}>
+      <Filters>
         <Choice label={look.say('state')} name="state">
           <option value="">{look.say('all')}</option>
           {delivery_states.map((one) => (

@@ -93,8 +93,7 @@ export function SettingsForm({ item, tag, changed }: {
           hint={look.say('settings.per_customer_hint')} />
         <Field label={look.say('settings.low')} name="low_stock_at" type="number" min={0}
           defaultValue={item.low_stock_at?.toString() ?? ''} />
-        <Choice label={look.say('settings.strategy')} name="strategy"
-          defaultValue={item.strategy ?? ''}>
+        <Choice label={look.say('settings.strategy')} name="strategy">
           <option value="" selected={item.strategy === null}>
             {look.say('settings.strategy_default')}
           </option>
