@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP API as this page uses it. The types follow /openapi.json by hand; what the page does not
 // read is left out.
+import { create_asker, Outage, Refusal } from './asking';
 import type { Session } from './session';
 
 export type Strategy = 'batched' | 'conditional_update' | 'optimistic' | 'row_lock';
@@ -252,38 +253,34 @@ export interface Audit {
   violations: { check: string; sku: string; location: string; detail: string }[];
 }
 
-export interface Problem {
-  status: number;
-  code: string;
-  detail: string;
-  request_id?: string;
-  errors?: { pointer: string; detail: string; row?: number; column?: string }[];
-  on_hand?: number;
-  item?: Item;
-  reasons?: string[];
+export type StaffRole = 'viewer' | 'clerk' | 'manager' | 'owner';
+export const staff_roles: readonly StaffRole[] = ['viewer', 'clerk', 'manager', 'owner'];
+
+export interface StaffAccount {
+  id: string;
+  name: string;
+  role: StaffRole;
+  created_at: string;
+  disabled_at: string | null;
+  revision: number;
 }
 
-// The service answered, and the answer is no.
-export class Refusal extends Error {
-  constructor(readonly problem: Problem) {
-    super(problem.detail);
-  }
+export interface StaffChange {
+  role?: StaffRole;
+  disabled?: boolean;
+  expect_revision: number;
 }
 
-// No answer came: the network, or something in front of the service.
-export class Outage extends Error {}
+export type KeyRole = 'viewer' | 'shop' | 'admin';
+export const key_roles: readonly KeyRole[] = ['viewer', 'shop', 'admin'];
 
-// Whether a request under its Idempotency-Key may be sent again, and would find what it did.
-function is_worth_repeating(fault: unknown): boolean {
-  if (fault instanceof Outage) return true;
-  if (!(fault instanceof Refusal)) return false;
-  return fault.problem.status === 503 || fault.problem.code === 'idempotency-key-in-progress';
-}
-
-// crypto.randomUUID is only there over https; this is everywhere.
-export function new_key(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+export interface ApiKey {
+  id: string;
+  name: string;
+  role: KeyRole;
+  created_at: string;
+  revoked_at: string | null;
+  key?: string; // when it is made, and never again
 }
 
 type Query = Record<string, string | number | boolean | null | undefined>;
@@ -298,89 +295,27 @@ function query_of(query: Query): string {
   return text === '' ? '' : `?${text}`;
 }
 
-interface Asked {
-  method?: string;
-  json?: unknown;
-  csv?: Blob;
-  headers?: Record<string, string>;
-  signal?: AbortSignal | undefined;
-}
-
-const tries_max = 4;
-const pause_ms = 700;
-
-async function problem_of(answer: Response): Promise<Problem> {
-  const nothing: Problem = {
-    status: answer.status,
-    code: answer.status === 503 ? 'overloaded' : 'internal',
-    detail: `${answer.status} ${answer.statusText}`,
-  };
-  if (!(answer.headers.get('Content-Type') ?? '').includes('json')) return nothing;
-  try {
-    return { ...nothing, ...((await answer.json()) as Problem) };
-  } catch {
-    return nothing;
-  }
-}
-
 export type Api = ReturnType<typeof create_api>;
 
 export function create_api(session: Session) {
-  async function ask(path: string, asked: Asked = {}): Promise<Response> {
-    const headers = new Headers(asked.headers);
-    if (!headers.has('Authorization')) session.authorize(headers);
-    let body: BodyInit | null = null;
-    if (asked.json !== undefined) {
-      headers.set('Content-Type', 'application/json');
-      body = JSON.stringify(asked.json);
-    } else if (asked.csv) {
-      headers.set('Content-Type', 'text/csv');
-      body = asked.csv;
-    }
-    let answer: Response;
-    try {
-      answer = await fetch(path, {
-        method: asked.method ?? 'GET', headers, body, cache: 'no-store',
-        signal: asked.signal ?? null,
-      });
-    } catch (fault) {
-      if (fault instanceof DOMException && fault.name === 'AbortError') throw fault;
-      throw new Outage(String(fault));
-    }
-    if (answer.ok) return answer;
-    const problem = await problem_of(answer);
-    if (problem.status === 401 && session.is_open.value) session.end('refused');
-    throw new Refusal(problem);
-  }
-
-  async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
-    return (await (await ask(path, { signal })).json()) as T;
-  }
-
-  async function send<T>(method: string, path: string, json?: unknown): Promise<T> {
-    const answer = await ask(path, { method, json });
-    return (answer.status === 204 ? undefined : await answer.json()) as T;
-  }
-
-  // The same key every time, so what was done is not done again.
-  async function once<T>(path: string, asked: Asked): Promise<T> {
-    const headers = { 'Idempotency-Key': new_key() };
-    for (let tried = 1; ; ++tried) {
-      try {
-        return (await (await ask(path, { method: 'POST', ...asked, headers })).json()) as T;
-      } catch (fault) {
-        if (tried === tries_max || !is_worth_repeating(fault)) throw fault;
-        await new Promise((resolve) => setTimeout(resolve, pause_ms * tried));
-      }
-    }
-  }
+  const { ask, read, send, once, find_caller } = create_asker(session);
 
   const at = encodeURIComponent;
   return {
-    // Whether the service knows a key, before the session is opened with it.
-    async try_key(key: string): Promise<void> {
-      await ask('/v1/stock?limit=1', { headers: { Authorization: `Bearer ${key}` } });
+    find_caller,
+    // False when the browser did not keep the cookie it was given.
+    async sign_in(name: string, password: string): Promise<boolean> {
+      await send<void>('POST', '/v1/session', { name, password });
+      return find_caller();
     },
+    async sign_out(): Promise<void> {
+      await send<void>('DELETE', '/v1/session');
+      session.end('signed_out');
+    },
+    redeem: (token: string, name: string | null, password: string) =>
+      send<StaffAccount>('POST', '/v1/staff/first',
+        { token, password, ...(name === null ? {} : { name }) }),
+
     items: (query: { q?: string; low?: boolean; limit?: number; cursor?: string | null },
             signal?: AbortSignal) => read<Page<Item>>(`/v1/stock${query_of(query)}`, signal),
     async item(sku: string, signal?: AbortSignal): Promise<{ item: Item; tag: string }> {
@@ -452,6 +387,24 @@ export function create_api(session: Session) {
 
     trail: (query: Query, signal?: AbortSignal) =>
       read<Page<TrailEntry>>(`/v1/trail${query_of(query)}`, signal),
+
+    staff: (query: Query, signal?: AbortSignal) =>
+      read<Page<StaffAccount>>(`/v1/staff${query_of(query)}`, signal),
+    create_staff: (name: string, role: StaffRole, password: string) =>
+      send<StaffAccount>('POST', '/v1/staff', { name, role, password }),
+    change_staff: (id: string, change: StaffChange) =>
+      send<StaffAccount>('PATCH', `/v1/staff/${at(id)}`, change),
+    remove_staff: (id: string) => send<void>('DELETE', `/v1/staff/${at(id)}`),
+    // `current` is needed for one's own.
+    set_password: (id: string, password: string, current?: string) =>
+      send<void>('POST', `/v1/staff/${at(id)}/password`,
+        { password, ...(current === undefined ? {} : { current_password: current }) }),
+    keys: (query: Query, signal?: AbortSignal) =>
+      read<Page<ApiKey>>(`/v1/keys${query_of(query)}`, signal),
+    create_key: (name: string, role: KeyRole) =>
+      send<ApiKey>('POST', '/v1/keys', { name, role }),
+    revoke_key: (id: string) => send<void>('DELETE', `/v1/keys/${at(id)}`),
+
     audit: () => read<Audit>('/v1/audit'),
     // Answers with why it is not ready; an empty list when it is.
     async ready(signal?: AbortSignal): Promise<string[]> {

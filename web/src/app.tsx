@@ -3,27 +3,36 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Language, Theme } from './look';
-import { address_of, type Place } from './route';
+import { address_of, invitation_at, type Place } from './route';
+import { AccountScreen } from './screens/account';
 import { BlockedScreen } from './screens/blocked';
 import { DriftScreen } from './screens/drift';
 import { ImportsScreen } from './screens/imports';
 import { ItemScreen } from './screens/item';
+import { KeysScreen } from './screens/keys';
 import { LiveScreen } from './screens/live';
 import { ReservationScreen, ReservationsScreen } from './screens/reservations';
-import { SignInScreen } from './screens/sign_in';
+import { InvitationScreen, SignInScreen } from './screens/sign_in';
+import { StaffScreen } from './screens/staff';
 import { StockScreen } from './screens/stock';
 import { SystemScreen } from './screens/system';
 import { TrailScreen } from './screens/trail';
 import { WebhookScreen, WebhooksScreen } from './screens/webhooks';
-import { use_shell } from './shell';
+import type { Right } from './session';
+import { fault_text, use_shell, use_title } from './shell';
 import type { Key } from './text/en';
+import { use_loaded } from './widgets/loading';
 import { NoticeList } from './widgets/notices';
-import { Nothing } from './widgets/outcome';
+import { Nothing, Shown } from './widgets/outcome';
 
-const places: readonly (readonly [string, Key])[] = [
-  ['stock', 'stock.title'], ['reservations', 'reservations.title'], ['live', 'live.title'],
-  ['imports', 'imports.title'], ['webhooks', 'webhooks.title'], ['drift', 'drift.title'],
-  ['blocked', 'blocked.title'], ['trail', 'trail.title'], ['system', 'system.title'],
+// Where one can go, and the right without which there is nothing to do there.
+const places: readonly (readonly [string, Key, Right])[] = [
+  ['stock', 'stock.title', 'read'], ['reservations', 'reservations.title', 'read'],
+  ['live', 'live.title', 'read'], ['imports', 'imports.title', 'stock'],
+  ['webhooks', 'webhooks.title', 'settings'], ['drift', 'drift.title', 'read'],
+  ['blocked', 'blocked.title', 'read'], ['trail', 'trail.title', 'settings'],
+  ['keys', 'keys.title', 'keys'], ['staff', 'staff.title', 'staff'],
+  ['system', 'system.title', 'read'],
 ];
 
 function screen_at({ path }: Place): ComponentChildren {
@@ -44,6 +53,9 @@ function screen_at({ path }: Place): ComponentChildren {
     case 'drift': return <DriftScreen />;
     case 'blocked': return <BlockedScreen />;
     case 'trail': return <TrailScreen />;
+    case 'keys': return <KeysScreen />;
+    case 'staff': return <StaffScreen />;
+    case 'account': return <AccountScreen />;
     case 'system': return <SystemScreen />;
     default: return null;
   }
@@ -69,11 +81,11 @@ function Switches() {
 }
 
 function Navigation({ first }: { first: string }) {
-  const { look } = use_shell();
+  const { look, session } = use_shell();
   return (
     <nav aria-label={look.say('navigation')}>
       <ul>
-        {places.map(([place, says]) => (
+        {places.filter(([, , needs]) => session.may(needs)).map(([place, says]) => (
           <li key={place}>
             <a href={address_of([place])} aria-current={place === first ? 'page' : undefined}>
               {look.say(says)}
@@ -85,21 +97,61 @@ function Navigation({ first }: { first: string }) {
   );
 }
 
+function Oneself({ first }: { first: string }) {
+  const { api, look, notices, session } = use_shell();
+  const sign_out = async () => {
+    try {
+      await api.sign_out();
+    } catch (fault) {
+      notices.refused(fault_text(look, fault));
+    }
+  };
+  return (
+    <div class="switches">
+      <a href={address_of(['account'])} aria-current={first === 'account' ? 'page' : undefined}
+        aria-label={look.say('account.of', { name: session.caller.value?.name ?? '' })}>
+        {session.caller.value?.name}
+      </a>
+      <button type="button" onClick={() => void sign_out()}>{look.say('sign_out')}</button>
+    </div>
+  );
+}
+
+// A tab that was left alone asks who is signed in before it is used again: the session may have
+// ended, and rights may have changed.
+function use_fresh_caller() {
+  const { api } = use_shell();
+  useEffect(() => {
+    const look_again = () => {
+      if (document.visibilityState === 'visible')
+        void api.find_caller().catch(() => undefined); // the next request says what is wrong
+    };
+    document.addEventListener('visibilitychange', look_again);
+    return () => document.removeEventListener('visibilitychange', look_again);
+  }, []);
+}
+
+function title_of(first: string): Key | undefined {
+  if (first === 'account') return 'account.title';
+  return places.find(([name]) => name === first)?.[1];
+}
+
 function SignedIn() {
-  const { look, router, session } = use_shell();
+  const { look, router } = use_shell();
   const place = router.place.value;
   const first = place.path[0] ?? 'stock';
   const main = useRef<HTMLElement>(null);
-  const title = places.find(([name]) => name === first)?.[1];
+  const title = title_of(first);
   const where = place.path.join('/');
   const was = useRef(where);
+  use_title(title ? look.say(title) : null);
+  use_fresh_caller();
   // A new screen is a new page also for whoever does not see it: the focus goes to its beginning.
   useEffect(() => {
-    document.title = title ? `${look.say(title)} · Holdfast` : 'Holdfast';
     if (was.current === where) return;
     was.current = where;
     main.current?.focus();
-  }, [where, look.language.value]);
+  }, [where]);
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => {
@@ -110,9 +162,7 @@ function SignedIn() {
         <strong>Holdfast</strong>
         <Navigation first={first} />
         <Switches />
-        <button type="button" onClick={() => session.end('signed_out')}>
-          {look.say('sign_out')}
-        </button>
+        <Oneself first={first} />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
         {screen_at(place) ?? <Nothing>{look.say('nowhere')}</Nothing>}
@@ -122,13 +172,16 @@ function SignedIn() {
 }
 
 export function App() {
-  const { session } = use_shell();
+  const { api, router, session } = use_shell();
+  const looked = use_loaded((stop) => api.find_caller(stop), []);
+  const invitation = invitation_at(router.place.value);
   return (
     <>
-      {session.is_open.value ? <SignedIn /> : (
+      {session.caller.value && invitation === null ? <SignedIn /> : (
         <>
           <header class="top"><strong>Holdfast</strong><Switches /></header>
-          <SignInScreen />
+          {invitation !== null ? <InvitationScreen key={invitation} token={invitation} />
+            : <Shown loaded={looked}>{() => <SignInScreen />}</Shown>}
         </>
       )}
       <NoticeList />

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service's events as they come. The browser's EventSource cannot say who asks, so the stream
-// is read here: blocks of lines, taken up again after the last id when the connection ends.
-import { Refusal, type Api, type StockEvent } from './api';
+// The service's events as they come. The browser's EventSource does not tell why it was refused, so
+// the stream is read here: blocks of lines, taken up again after the last id when the connection
+// ends.
+import type { Api, StockEvent } from './api';
+import { is_refused_with, Refusal } from './asking';
 
 export interface Block {
   readonly id: string | null;
@@ -96,7 +98,7 @@ export async function watch_events(api: Api, sku: string, watcher: Watcher, stop
     }
     if (stop.aborted) return;
     if (is_final(fault)) return watcher.connection('refused', fault);
-    if (fault instanceof Refusal && fault.problem.code === 'events-expired') {
+    if (is_refused_with(fault, 'events-expired')) {
       last = null;
       watcher.gap();
     }

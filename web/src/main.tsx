@@ -10,7 +10,7 @@ import { create_router } from './route';
 import { create_session } from './session';
 import { ShellContext, type Shell } from './shell';
 
-const session = create_session(window.sessionStorage);
+const session = create_session();
 const shell: Shell = {
   session,
   api: create_api(session),

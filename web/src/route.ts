@@ -31,6 +31,13 @@ export function place_of(hash: string): Place {
   };
 }
 
+// The token of a link that makes somebody staff, which is all there is behind its #: #first=…
+export function invitation_at({ path }: Place): string | null {
+  const mark = 'first=';
+  const [first = ''] = path;
+  return first.startsWith(mark) ? first.slice(mark.length) : null;
+}
+
 export function address_of(path: readonly string[], query: Record<string, string> = {}): string {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== '') parts.set(name, value);

@@ -2,8 +2,9 @@
 // What every screen may use. It is made once in main.tsx and handed down, so that a test can make
 // its own.
 import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
-import { Outage, Refusal, type Api } from './api';
+import { useContext, useEffect } from 'preact/hooks';
+import type { Api } from './api';
+import { Outage, Refusal } from './asking';
 import type { Look } from './look';
 import type { Notices } from './notices';
 import type { Router } from './route';
@@ -30,15 +31,24 @@ export function use_shell(): Shell {
 export function fault_text(look: Look, fault: unknown): string {
   if (fault instanceof Outage) return look.say('fault.outage');
   if (!(fault instanceof Refusal)) return look.say('fault.unexpected', { what: String(fault) });
-  const { code, detail, errors, on_hand, request_id } = fault.problem;
+  const { code, detail, errors, on_hand, request_id, retry_after } = fault.problem;
   const key = `code.${code}`;
   const known = key in en ? look.say(key as Key) : detail;
   const parts = [known];
   if (on_hand !== undefined) parts.push(look.say('fault.on_hand', { n: look.number(on_hand) }));
   if (errors?.length)
     parts.push(errors.slice(0, 5).map((e) => `${e.pointer}: ${e.detail}`).join('; '));
-  else if (known !== detail && on_hand === undefined && look.language.value === 'en') parts.push(detail);
+  else if (code === 'rate-limited' && retry_after !== undefined)
+    parts.push(look.say('fault.wait', { time: look.duration(retry_after) }));
+  else if (known !== detail && on_hand === undefined && look.language.value === 'en')
+    parts.push(detail);
   if (fault.problem.status >= 500 && request_id)
     parts.push(look.say('fault.request', { id: request_id }));
   return parts.join(' ');
+}
+
+export function use_title(title: string | null) {
+  useEffect(() => {
+    document.title = title === null ? 'Holdfast' : `${title} · Holdfast`;
+  }, [title]);
 }

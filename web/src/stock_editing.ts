@@ -2,7 +2,8 @@
 // Changing a number on hand the way both the grid and an item do it: it is shown at once, and taken
 // back, with the reason said, when the service refuses.
 import { signal, type ReadonlySignal } from '@preact/signals';
-import { Refusal, type Adjust, type Item, type Level } from './api';
+import type { Adjust, Item, Level } from './api';
+import { is_refused_with } from './asking';
 import { fault_text, type Shell } from './shell';
 
 export function with_level(item: Item, level: Level): Item {
@@ -49,7 +50,7 @@ export function create_editing(
 
   async function roll_back(item: Item, command: Adjust, fault: unknown) {
     const text = look.say('edit.refused', { sku: item.sku, why: fault_text(look, fault) });
-    const may_insist = fault instanceof Refusal && fault.problem.code === 'would-be-short';
+    const may_insist = is_refused_with(fault, 'would-be-short');
     refused.value = new Map(refused.value).set(item.sku, { item, command, text, may_insist });
     notices.refused(text);
     show(item.sku, () => item);

@@ -12,8 +12,25 @@ import { Table } from '../widgets/table';
 
 const page_rows = 100;
 
+function BlockForm({ block }: { block: (form: HTMLFormElement) => void }) {
+  const { look } = use_shell();
+  return (
+    <form class="filters" aria-label={look.say('blocked.block')} onSubmit={(event) => {
+      event.preventDefault();
+      block(event.currentTarget);
+    }}>
+      <Field label={look.say('customer')} name="customer" required maxLength={200}
+        pattern=".*\S.*" autocomplete="off" />
+      <Field label={look.say('reason')} name="reason" required maxLength={500} pattern=".*\S.*"
+        autocomplete="off" />
+      <button type="submit" class="grave">{look.say('blocked.block')}</button>
+    </form>
+  );
+}
+
 export function BlockedScreen() {
-  const { api, look, notices } = use_shell();
+  const { api, look, notices, session } = use_shell();
+  const may_change = session.may('settings');
   const list = use_list<BlockedCustomer>(
     (cursor, stop) => api.blocked({ cursor, limit: page_rows }, stop), []);
   const asking = useMemo(() => signal<string | null>(null), []);
@@ -50,16 +67,7 @@ export function BlockedScreen() {
   return (
     <>
       <h1>{look.say('blocked.title')}</h1>
-      <form class="filters" aria-label={look.say('blocked.block')} onSubmit={(event) => {
-        event.preventDefault();
-        void block(event.currentTarget);
-      }}>
-        <Field label={look.say('customer')} name="customer" required maxLength={200}
-          pattern=".*\S.*" autocomplete="off" />
-        <Field label={look.say('reason')} name="reason" required maxLength={500} pattern=".*\S.*"
-          autocomplete="off" />
-        <button type="submit" class="grave">{look.say('blocked.block')}</button>
-      </form>
+      {may_change && <BlockForm block={(form) => void block(form)} />}
       <ListShown list={list} empty={look.say('blocked.empty')}>
         {(rows) => (
           <Table caption={look.say('blocked.title')} rows={rows} id={(b) => b.customer} columns={[
@@ -69,7 +77,7 @@ export function BlockedScreen() {
             { title: look.say('time'), cell: (b) => look.time(b.blocked_at) },
             {
               title: look.say('action'),
-              cell: (b) => (
+              cell: (b) => may_change && (
                 <button type="button" onClick={() => { asking.value = b.customer; }}
                   aria-label={look.say('blocked.unblock_of', { customer: b.customer })}>
                   {look.say('blocked.unblock')}

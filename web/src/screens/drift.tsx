@@ -78,7 +78,7 @@ function Comparison({ repaired }: { repaired: () => void }) {
 }
 
 export function DriftScreen() {
-  const { api, look, router } = use_shell();
+  const { api, look, router, session } = use_shell();
   const { sku = '' } = router.place.value.query;
   const list = use_list<Drift>(
     (cursor, stop) => api.drift({ sku, cursor, limit: page_rows }, stop), [sku]);
@@ -90,7 +90,7 @@ export function DriftScreen() {
   return (
     <>
       <h1>{look.say('drift.title')}</h1>
-      <Comparison repaired={list.reload} />
+      {session.may('settings') && <Comparison repaired={list.reload} />}
       <section aria-labelledby="history">
         <h2 id="history">{look.say('drift.history')}</h2>
         <Filters>

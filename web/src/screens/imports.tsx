@@ -4,8 +4,9 @@
 import { batch, signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import {
-  import_modes, Refusal, type ImportDifference, type ImportMode, type ImportResult,
+  import_modes, type ImportDifference, type ImportMode, type ImportResult,
 } from '../api';
+import { Refusal } from '../asking';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';

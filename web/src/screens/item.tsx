@@ -17,8 +17,9 @@ import { ItemState } from './stock';
 const movements_a_page = 100;
 
 function LevelNumber({ item, level, edit }: { item: Item; level: Level; edit: () => void }) {
-  const { look } = use_shell();
+  const { look, session } = use_shell();
   const n = look.number(level.on_hand);
+  if (!session.may('stock')) return <>{n}</>;
   return (
     <button type="button" class="figure" onClick={edit}
       aria-label={look.say('edit.of_level', { n, sku: item.sku, location: level.location })}>
@@ -212,7 +213,7 @@ function Ledger({ sku, at }: { sku: string; at: number }) {
 }
 
 export function ItemScreen({ sku }: { sku: string }) {
-  const { api, look } = use_shell();
+  const { api, look, session } = use_shell();
   const loaded = use_loaded((stop) => api.item(sku, stop), [sku]);
   const changes = useMemo(() => signal(0), [sku]);
   const show = (change: (item: Item) => Item) => {
@@ -230,8 +231,10 @@ export function ItemScreen({ sku }: { sku: string }) {
               <a href={address_of(['live'], { sku })}>{look.say('live.watch')}</a></p>
             <Levels item={item} show={show} changed={() => { changes.value += 1; }} />
             <Why sku={sku} at={changes.value} />
-            <SettingsForm key={tag} item={item} tag={tag}
-              changed={(now) => { loaded.value.value = now; }} />
+            {session.may('settings') && (
+              <SettingsForm key={tag} item={item} tag={tag}
+                changed={(now) => { loaded.value.value = now; }} />
+            )}
             <Ledger sku={sku} at={changes.value} />
           </>
         )}

@@ -61,7 +61,7 @@ export function ReservationsScreen() {
             { title: look.say('state'), cell: (r) => <StateBadge of={r} /> },
             { title: look.say('reservations.units'), cell: units },
             { title: look.say('customer'), cell: (r) => r.customer ?? '–' },
-            { title: look.say('reservations.made'), cell: (r) => look.time(r.created_at) },
+            { title: look.say('made'), cell: (r) => look.time(r.created_at) },
             {
               title: look.say('reservations.until'),
               cell: (r) => (r.state === 'held' ? look.time(r.expires_at) : '–'),
@@ -78,7 +78,7 @@ function Actions({ loaded, reservation }: {
   loaded: Loaded<Reservation>;
   reservation: Reservation;
 }) {
-  const { api, look, notices } = use_shell();
+  const { api, look, notices, session } = use_shell();
   const asking = useMemo(() => signal<'release' | 'extend' | null>(null), []);
   const refused = useMemo(() => signal<string | null>(null), []);
   const is_open = reservation.state === 'held' || reservation.state === 'pending';
@@ -110,7 +110,7 @@ function Actions({ loaded, reservation }: {
   return (
     <>
       {refused.value && <p class="failed">{refused.value}</p>}
-      {is_open && (
+      {is_open && session.may('reserve') && (
         <div class="actions">
           <button type="button" onClick={() => { asking.value = 'extend'; }}>
             {look.say('reservations.extend')}
@@ -143,7 +143,7 @@ function Facts({ of }: { of: Reservation }) {
   const facts = [
     [look.say('customer'), of.customer],
     [look.say('reference'), of.reference],
-    [look.say('reservations.made'), of.created_at && look.time(of.created_at)],
+    [look.say('made'), of.created_at && look.time(of.created_at)],
     [look.say('reservations.until'), of.expires_at && look.time(of.expires_at)],
     [look.say('state.confirmed'), of.confirmed_at && look.time(of.confirmed_at)],
     [look.say('state.released'), of.released_at && look.time(of.released_at)],

@@ -1,42 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-import { signal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
-import { fault_text, use_shell } from '../shell';
-import { Field, typed } from '../widgets/field';
+// The door: a name and a password, or the link of somebody who has neither yet.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { is_fault_of, is_refused_with } from '../asking';
+import { fault_text, use_shell, use_title } from '../shell';
+import { Field, typed, typed_exactly } from '../widgets/field';
+import { Form } from '../widgets/form';
+import { PasswordField } from '../widgets/password_field';
+
+const name_length_max = 100;
+
+// One form in the middle of the page; whoever comes here begins to type.
+function Door({ title, children }: { title: string; children: ComponentChildren }) {
+  const main = useRef<HTMLElement>(null);
+  use_title(title);
+  useEffect(() => main.current?.querySelector('input')?.focus(), []);
+  return (
+    <main class="sign-in" id="main" ref={main}>
+      <h1>{title}</h1>
+      {children}
+    </main>
+  );
+}
 
 export function SignInScreen() {
-  const { api, look, session } = use_shell();
-  const refused = useMemo(() => signal<string | null>(null), []);
-  const is_busy = useMemo(() => signal(false), []);
-  const submit = async (form: HTMLFormElement) => {
-    refused.value = null;
-    is_busy.value = true;
+  const { api, look, notices, session } = use_shell();
+  const send = async (form: HTMLFormElement) => {
+    const is_kept = await api.sign_in(typed(form, 'name'), typed_exactly(form, 'password'));
+    if (!is_kept) notices.refused(look.say('sign_in.no_cookie'));
+  };
+  const says = (fault: unknown) =>
+    is_refused_with(fault, 'unauthenticated') ? look.say('sign_in.wrong') : null;
+  return (
+    <Door title={look.say('sign_in.title')}>
+      <Form action={look.say('sign_in.do')} send={send} says={says}
+        before={session.ended_by.value === 'refused' ? look.say('sign_in.ended') : null}>
+        <Field label={look.say('name')} name="name" required autocomplete="username"
+          autocapitalize="off" spellcheck={false} />
+        <PasswordField label={look.say('password')} name="password" />
+      </Form>
+      <p class="foot">{look.say('sign_in.without')}</p>
+    </Door>
+  );
+}
+
+export function InvitationScreen({ token }: { token: string }) {
+  const { api, look, notices, router } = use_shell();
+  // The link is spent as soon as there is an account, so what fails from then on is said elsewhere.
+  const enter = async (name: string, password: string) => {
+    router.go('#/');
     try {
-      const key = typed(form, 'key');
-      await api.try_key(key);
-      session.open(key);
+      if (!await api.sign_in(name, password)) notices.refused(look.say('sign_in.no_cookie'));
     } catch (fault) {
-      refused.value = fault_text(look, fault);
-    } finally {
-      is_busy.value = false;
+      notices.refused(fault_text(look, fault));
     }
   };
-  const why = refused.value
-    ?? (session.ended_by.value === 'refused' ? look.say('sign_in.ended') : null);
+  const send = async (form: HTMLFormElement) => {
+    const name = typed(form, 'name').normalize('NFC');
+    const password = typed_exactly(form, 'password');
+    const made = await api.redeem(token, name || null, password);
+    notices.done(look.say('invitation.done', { name: made.name }));
+    await enter(made.name, password);
+  };
+  const says = (fault: unknown) => {
+    if (is_refused_with(fault, 'forbidden')) return look.say('invitation.useless');
+    return is_fault_of(fault, '/name') ? look.say('invitation.name_refused') : null;
+  };
   return (
-    <main class="sign-in" id="main">
-      <h1>{look.say('sign_in.title')}</h1>
-      <form onSubmit={(event) => {
-        event.preventDefault();
-        void submit(event.currentTarget);
-      }}>
-        <Field label={look.say('sign_in.key')} name="key" type="password" required maxLength={500}
-          pattern="\s*[!-~]+\s*" autocomplete="current-password" hint={look.say('sign_in.hint')} />
-        {why && <p class="failed" role="alert">{why}</p>}
-        <button type="submit" class="main" disabled={is_busy.value}>
-          {look.say('sign_in.do')}
-        </button>
-      </form>
-    </main>
+    <Door title={look.say('invitation.title')}>
+      <Form action={look.say('invitation.do')} send={send} says={says}>
+        <Field label={look.say('name')} name="name" maxLength={name_length_max}
+          autocomplete="username" autocapitalize="off" spellcheck={false}
+          hint={look.say('invitation.name_hint')} />
+        <PasswordField label={look.say('password')} name="password" is_new />
+      </Form>
+    </Door>
   );
 }

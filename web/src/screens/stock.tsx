@@ -69,7 +69,7 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
   edit: () => void;
   leave: () => void;
 }) {
-  const { look } = use_shell();
+  const { look, session } = use_shell();
   const refused = editing.refused.value.get(item.sku);
   const is_saving = editing.saving.value.has(item.sku);
   const kinds = ['row', is_current && 'current', refused && 'refused', is_saving && 'saving'];
@@ -100,10 +100,12 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
             {refused ? <span class="why">{refused.text}</span> : item.name}
           </div>
           <div role="gridcell" class="number">
-            <button type="button" class="figure" tabIndex={-1} onClick={edit}
-              aria-label={look.say('edit.of', { n: look.number(item.on_hand) })}>
-              {look.number(item.on_hand)}
-            </button>
+            {session.may('stock') ? (
+              <button type="button" class="figure" tabIndex={-1} onClick={edit}
+                aria-label={look.say('edit.of', { n: look.number(item.on_hand) })}>
+                {look.number(item.on_hand)}
+              </button>
+            ) : look.number(item.on_hand)}
           </div>
           <div role="gridcell" class="number">{look.number(item.reserved)}</div>
           <div role="gridcell" class="number">{look.number(item.available)}</div>
@@ -126,7 +128,7 @@ function Grid({ list, editing, focus_search, show_help, grid }: {
   show_help: () => void;
   grid: { current: HTMLDivElement | null };
 }) {
-  const { look, router } = use_shell();
+  const { look, router, session } = use_shell();
   const current = useMemo(() => signal(0), [list]);
   const edited = useMemo(() => signal<number | null>(null), [list]);
   const rows = list.rows.value;
@@ -136,6 +138,7 @@ function Grid({ list, editing, focus_search, show_help, grid }: {
     if (grid.current) bring_into_view(grid.current, current.value, row_height_px);
   };
   const edit = (index: number) => {
+    if (!session.may('stock')) return;
     current.value = index;
     edited.value = index;
   };
@@ -198,7 +201,7 @@ function Grid({ list, editing, focus_search, show_help, grid }: {
 
 export function StockScreen() {
   const shell = use_shell();
-  const { look, router, api } = shell;
+  const { look, router, api, session } = shell;
   const { q = '', low = '' } = router.place.value.query;
   const is_low = low === 'true';
   const list = use_list<Item>(
@@ -233,13 +236,15 @@ export function StockScreen() {
       <header class="bar">
         <h1 id="title">{look.say('stock.title')}</h1>
         <Search q={q} low={is_low} box={box} enter_grid={() => grid.current?.focus()} />
-        <button type="button" onClick={show_help} aria-keyshortcuts="?">{look.say('keys')}</button>
+        <button type="button" onClick={show_help} aria-keyshortcuts="?">{look.say('help')}</button>
       </header>
       {list.status.value === 'failed' && <Failed fault={list.fault.value} again={list.more} />}
       {count === 0 && is_whole && (
         <Nothing>
           {q || is_low ? look.say('stock.none_found') : look.say('stock.empty')}{' '}
-          {!q && !is_low && <a href={address_of(['imports'])}>{look.say('imports.title')}</a>}
+          {!q && !is_low && session.may('stock') && (
+            <a href={address_of(['imports'])}>{look.say('stock.import_first')}</a>
+          )}
         </Nothing>
       )}
       <Grid list={list} editing={editing} grid={grid} focus_search={focus_search}

@@ -10,10 +10,12 @@ import { Badge, type Tone } from '../widgets/badge';
 import { Dialog } from '../widgets/dialog';
 import { Check, Choice, Field, typed } from '../widgets/field';
 import { Filters } from '../widgets/filters';
+import { Form } from '../widgets/form';
 import { use_list, use_loaded, type Loaded } from '../widgets/loading';
 import { ListShown, Nothing, Shown } from '../widgets/outcome';
-import { Table } from '../widgets/table';
+import { Secret } from '../widgets/secret';
 import { local_time } from '../widgets/settings_form';
+import { Table } from '../widgets/table';
 
 const page_rows = 50;
 
@@ -21,39 +23,20 @@ const tones: Record<Webhook['state'] | Delivery['state'], Tone> = {
   active: 'good', paused: 'warn', disabled: 'bad', pending: 'warn', delivered: 'good', dead: 'bad',
 };
 
-// A secret is told once; whoever closes this without a copy has to rotate.
-function Secret({ secret, close }: { secret: string; close: () => void }) {
-  const { look } = use_shell();
-  return (
-    <Dialog title={look.say('webhooks.secret')} close={close}>
-      <p>{look.say('webhooks.secret_once')}</p>
-      <p><code class="secret">{secret}</code></p>
-    </Dialog>
-  );
-}
-
 function NewWebhook({ close, made }: { close: () => void; made: (webhook: Webhook) => void }) {
   const { api, look } = use_shell();
-  const refused = useMemo(() => signal<string | null>(null), []);
-  const submit = async (form: HTMLFormElement) => {
+  const send = async (form: HTMLFormElement) => {
     const types = new FormData(form).getAll('types') as EventType[];
-    try {
-      made(await api.create_webhook({
-        url: typed(form, 'url'),
-        types: types.length === 0 ? null : types,
-        sku_prefix: typed(form, 'sku_prefix') || null,
-        description: typed(form, 'description') || null,
-      }));
-    } catch (fault) {
-      refused.value = fault_text(look, fault);
-    }
+    made(await api.create_webhook({
+      url: typed(form, 'url'),
+      types: types.length === 0 ? null : types,
+      sku_prefix: typed(form, 'sku_prefix') || null,
+      description: typed(form, 'description') || null,
+    }));
   };
   return (
     <Dialog title={look.say('webhooks.new')} close={close}>
-      <form onSubmit={(event) => {
-        event.preventDefault();
-        void submit(event.currentTarget);
-      }}>
+      <Form action={look.say('webhooks.create')} send={send} close={close}>
         <Field label={look.say('webhooks.url')} name="url" type="url" required maxLength={2000} />
         <Field label={look.say('webhooks.description')} name="description" maxLength={500} />
         <Field label={look.say('webhooks.prefix')} name="sku_prefix" maxLength={100}
@@ -62,12 +45,7 @@ function NewWebhook({ close, made }: { close: () => void; made: (webhook: Webhoo
           <legend>{look.say('webhooks.types')}</legend>
           {event_types.map((type) => <Check key={type} label={type} name="types" value={type} />)}
         </fieldset>
-        {refused.value && <p class="failed" role="alert">{refused.value}</p>}
-        <div class="actions">
-          <button type="submit" class="main">{look.say('webhooks.create')}</button>
-          <button type="button" onClick={close}>{look.say('cancel')}</button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -112,7 +90,10 @@ export function WebhooksScreen() {
       {is_making.value && (
         <NewWebhook close={() => { is_making.value = false; }} made={made} />
       )}
-      {secret.value && <Secret secret={secret.value} close={() => { secret.value = null; }} />}
+      {secret.value && (
+        <Secret title={look.say('webhooks.secret')} about={look.say('secret.once')}
+          secret={secret.value} close={() => { secret.value = null; }} />
+      )}
     </>
   );
 }
@@ -193,7 +174,10 @@ function Controls({ loaded, webhook, delivered }: {
             required defaultValue={local_time(new Date(Date.now() - 3_600_000).toISOString())} />
         </Ask>
       )}
-      {secret.value && <Secret secret={secret.value} close={() => { secret.value = null; }} />}
+      {secret.value && (
+        <Secret title={look.say('webhooks.secret')} about={look.say('secret.once')}
+          secret={secret.value} close={() => { secret.value = null; }} />
+      )}
     </div>
   );
 }

@@ -43,7 +43,12 @@ export function Check({ label, ...input }: Common & JSX.IntrinsicElements['input
   );
 }
 
-// The text typed under a name, without blanks at its ends.
+// The text typed under a name, to the last blank.
+export function typed_exactly(form: HTMLFormElement, name: string): string {
+  return String(new FormData(form).get(name) ?? '');
+}
+
+// The same without blanks at its ends.
 export function typed(form: HTMLFormElement, name: string): string {
-  return String(new FormData(form).get(name) ?? '').trim();
+  return typed_exactly(form, name).trim();
 }

@@ -3,7 +3,8 @@
 // somebody else changed meanwhile is shown, not overwritten.
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { Refusal, type Item, type Settings, type Strategy } from '../api';
+import type { Item, Settings, Strategy } from '../api';
+import { is_refused_with } from '../asking';
 import { fault_text, use_shell } from '../shell';
 import { Check, Choice, Field } from './field';
 
@@ -64,7 +65,7 @@ export function SettingsForm({ item, tag, changed }: {
       notices.done(look.say('settings.saved', { sku: item.sku }));
     } catch (fault) {
       refused.value = fault_text(look, fault);
-      if (fault instanceof Refusal && fault.problem.code === 'precondition-failed') {
+      if (is_refused_with(fault, 'precondition-failed')) {
         const why = look.say('settings.changed_meanwhile');
         notices.refused(why);
         const now = await api.item(item.sku).catch(() => null);

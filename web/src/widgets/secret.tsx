@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told once: a key, a password, what a webhook signs with. Whoever closes this without a
+// copy has to have another one made.
+import { signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { use_shell } from '../shell';
+import { Dialog } from './dialog';
+
+export function Secret({ title, about, secret, close }: {
+  title: string;
+  about: string;
+  secret: string;
+  close: () => void;
+}) {
+  const { look } = use_shell();
+  const outcome = useMemo(() => signal<'secret.copied' | 'secret.by_hand' | null>(null), []);
+  // Browsers lend the clipboard to pages that came over TLS or from this machine only.
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(secret);
+      outcome.value = 'secret.copied';
+    } catch {
+      outcome.value = 'secret.by_hand';
+    }
+  };
+  return (
+    <Dialog title={title} close={close}>
+      <p>{about}</p>
+      <p><code class="secret">{secret}</code></p>
+      <div class="actions">
+        <button type="button" class="main" onClick={() => void copy()}>
+          {look.say('secret.copy')}
+        </button>
+        <button type="button" onClick={close}>{look.say('close')}</button>
+        <span role="status">{outcome.value && look.say(outcome.value)}</span>
+      </div>
+    </Dialog>
+  );
+}
