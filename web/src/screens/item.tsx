@@ -5,12 +5,14 @@ import { useMemo } from 'preact/hooks';
 import type { Item, Level, LevelExplanation, Movement } from '../api';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
+import type { Seen } from '../settings_saving';
 import { create_editing } from '../stock_editing';
 import { use_list, use_loaded } from '../widgets/loading';
 import { ListShown, Nothing, Shown } from '../widgets/outcome';
 import { LevelEditor } from '../widgets/level_editor';
 import { StockChart } from '../widgets/stock_chart';
-import { SettingsForm } from '../widgets/settings_form';
+import { SaleSwitch } from '../widgets/sale_switch';
+import { SettingsForm, SettingsList } from '../widgets/settings_form';
 import { Table } from '../widgets/table';
 import { ItemState } from './stock';
 
@@ -212,14 +214,26 @@ function Ledger({ sku, at }: { sku: string; at: number }) {
   );
 }
 
+function SettingsShown({ seen, changed }: { seen: Seen; changed: (now: Seen) => void }) {
+  const { look, session } = use_shell();
+  return (
+    <section aria-labelledby="settings">
+      <h2 id="settings">{look.say('settings.title')}</h2>
+      {session.may('settings') ? <SettingsForm seen={seen} changed={changed} />
+        : <SettingsList item={seen.item} />}
+    </section>
+  );
+}
+
 export function ItemScreen({ sku }: { sku: string }) {
-  const { api, look, session } = use_shell();
+  const { api, look } = use_shell();
   const loaded = use_loaded((stop) => api.item(sku, stop), [sku]);
   const changes = useMemo(() => signal(0), [sku]);
   const show = (change: (item: Item) => Item) => {
     const now = loaded.value.value;
     if (now) loaded.value.value = { ...now, item: change(now.item) };
   };
+  const changed = (now: Seen) => { loaded.value.value = now; };
   return (
     <>
       <p><a href={address_of(['stock'])}>← {look.say('stock.title')}</a></p>
@@ -229,12 +243,10 @@ export function ItemScreen({ sku }: { sku: string }) {
             <h1>{item.name ?? item.sku}</h1>
             <p><code>{item.sku}</code> <ItemState item={item} />{' '}
               <a href={address_of(['live'], { sku })}>{look.say('live.watch')}</a></p>
+            <SaleSwitch seen={{ item, tag }} changed={changed} />
             <Levels item={item} show={show} changed={() => { changes.value += 1; }} />
             <Why sku={sku} at={changes.value} />
-            {session.may('settings') && (
-              <SettingsForm key={tag} item={item} tag={tag}
-                changed={(now) => { loaded.value.value = now; }} />
-            )}
+            <SettingsShown seen={{ item, tag }} changed={changed} />
             <Ledger sku={sku} at={changes.value} />
           </>
         )}

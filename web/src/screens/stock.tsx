@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../api';
+import { sale_phase } from '../item_settings';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
 import { create_editing, type Editing } from '../stock_editing';
@@ -23,9 +24,12 @@ export function is_sold_out(item: Item) {
 
 export function ItemState({ item }: { item: Item }) {
   const is_low = item.low_stock_at !== null && item.available <= item.low_stock_at;
-  if (!item.on_sale) return <Badge tone="plain" says="item.paused" />;
+  const phase = sale_phase(item, Date.now());
+  if (phase === 'paused') return <Badge tone="plain" says="item.paused" />;
   if (item.levels.some((level) => level.short)) return <Badge tone="bad" says="item.short" />;
   if (is_sold_out(item)) return <Badge tone="bad" says="item.sold_out" />;
+  if (phase === 'to_come') return <Badge tone="plain" says="item.to_come" />;
+  if (phase === 'over') return <Badge tone="plain" says="item.over" />;
   if (is_low) return <Badge tone="warn" says="item.low" />;
   return <Badge tone="good" says="item.on_sale" />;
 }

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { delivery_states, event_types, type Delivery, type EventType, type Webhook } from '../api';
+import { local_time } from '../item_settings';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
@@ -14,7 +15,6 @@ import { Form } from '../widgets/form';
 import { use_list, use_loaded, type Loaded } from '../widgets/loading';
 import { ListShown, Nothing, Shown } from '../widgets/outcome';
 import { Secret } from '../widgets/secret';
-import { local_time } from '../widgets/settings_form';
 import { Table } from '../widgets/table';
 
 const page_rows = 50;

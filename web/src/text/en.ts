@@ -85,7 +85,7 @@ export const en = {
   'stock.count': 'Items: {n}', 'stock.count_more': 'Items loaded: {n}, more below',
 
   'item.on_sale': 'On sale', 'item.paused': 'Paused', 'item.low': 'Low',
-  'item.sold_out': 'Sold out',
+  'item.sold_out': 'Sold out', 'item.to_come': 'Not yet on sale', 'item.over': 'Sale is over',
   'item.short': 'Short', 'item.levels': 'Levels', 'item.no_levels': 'No location holds this item.',
 
   'edit.title': 'Change what is on hand of {sku}', 'edit.of': 'On hand {n}, edit',
@@ -120,8 +120,18 @@ export const en = {
   'settings.admission': 'Sold with tokens only', 'settings.pool': 'Tokens out at once',
   'settings.token_seconds': 'Seconds a token lasts', 'settings.reset': 'Discard changes',
   'settings.saved': 'Settings of {sku} saved',
-  'settings.changed_meanwhile':
-    'Somebody else changed these settings meanwhile. They are shown now; yours were not saved.',
+  'settings.zone': 'Your time: {zone}',
+
+  'sale.paused': 'The sale is paused: nothing can be reserved.',
+  'sale.to_come': 'The sale starts {starts}.', 'sale.running': 'On sale, without an end.',
+  'sale.running_until': 'On sale until {ends}.', 'sale.over': 'The sale ended {ends}.',
+  'sale.pause': 'Pause the sale', 'sale.resume': 'Resume the sale',
+
+  'conflict.title': 'Somebody else changed this item',
+  'conflict.about': 'Nothing of yours is saved yet. Which settings shall it have?',
+  'conflict.setting': 'Setting', 'conflict.before': 'When you saw it', 'conflict.now': 'Now',
+  'conflict.yours': 'With yours', 'conflict.give_way': 'Leave as it is now',
+  'conflict.insist': 'Save mine', 'conflict.put_off': 'Go on editing',
 
   'state.held': 'Held', 'state.confirmed': 'Confirmed', 'state.released': 'Released',
   'state.expired': 'Expired', 'state.pending': 'Pending', 'state.refused': 'Refused',

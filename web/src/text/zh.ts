@@ -80,7 +80,7 @@ export const zh: Dictionary = {
   'stock.count': '商品数：{n}', 'stock.count_more': '已加载 {n} 个商品，向下滚动加载更多',
 
   'item.on_sale': '在售', 'item.paused': '已暂停', 'item.low': '库存低', 'item.sold_out': '售罄',
-
+  'item.to_come': '尚未开售', 'item.over': '已停售',
   'item.short': '有缺口', 'item.levels': '各库位库存', 'item.no_levels': '没有库位存放此商品。',
 
   'edit.title': '修改 {sku} 的在库数量', 'edit.of': '在库 {n}，编辑',
@@ -114,7 +114,18 @@ export const zh: Dictionary = {
   'settings.admission': '仅凭令牌购买', 'settings.pool': '同时有效的令牌数',
   'settings.token_seconds': '令牌有效秒数', 'settings.reset': '放弃修改',
   'settings.saved': '{sku} 的设置已保存',
-  'settings.changed_meanwhile': '这些设置刚被他人修改。现已显示最新内容，您的修改未保存。',
+  'settings.zone': '您的时区：{zone}',
+
+  'sale.paused': '销售已暂停：无法预留。',
+  'sale.to_come': '将于 {starts} 开售。', 'sale.running': '在售，无截止时间。',
+  'sale.running_until': '在售，截止 {ends}。', 'sale.over': '已于 {ends} 停售。',
+  'sale.pause': '暂停销售', 'sale.resume': '恢复销售',
+
+  'conflict.title': '此商品刚被他人修改',
+  'conflict.about': '您的修改尚未保存。请选择要采用的设置。',
+  'conflict.setting': '设置', 'conflict.before': '您看到时', 'conflict.now': '现在',
+  'conflict.yours': '采用您的修改', 'conflict.give_way': '保留现在的设置',
+  'conflict.insist': '保存我的修改', 'conflict.put_off': '继续编辑',
 
   'state.held': '保留中', 'state.confirmed': '已确认', 'state.released': '已释放',
   'state.expired': '已过期', 'state.pending': '处理中', 'state.refused': '已拒绝',

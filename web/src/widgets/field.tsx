@@ -34,6 +34,16 @@ export function Choice({ label, hint, children, ...select }:
   );
 }
 
+// An option that a reset of the form comes back to.
+export function Option({ value, is_default, children }: {
+  value: string;
+  is_default: boolean;
+  children: ComponentChildren;
+}) {
+  const as_reset = { defaultSelected: is_default };
+  return <option value={value} {...as_reset}>{children}</option>;
+}
+
 export function Check({ label, ...input }: Common & JSX.IntrinsicElements['input']) {
   return (
     <label class="check">
