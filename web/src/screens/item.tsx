@@ -2,7 +2,8 @@
 // One item: what there is and why, how it came to that, and the rules it is sold by.
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import type { Item, Level, LevelExplanation, Movement } from '../api';
+import type { Item, Level, LevelExplanation, Movement, MovementKind } from '../api';
+import type { Look } from '../look';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
 import type { Seen } from '../settings_saving';
@@ -17,6 +18,16 @@ import { Table } from '../widgets/table';
 import { ItemState } from './stock';
 
 const movements_a_page = 100;
+
+// Reasons that say no more than the kind does.
+const implied: Partial<Record<MovementKind, Movement['reason']>> = {
+  received: 'received', counted: 'count', returned: 'returned',
+};
+
+function what_of(look: Look, { kind, reason }: Pick<Movement, 'kind' | 'reason'>): string {
+  const what = look.say(`kind.${kind}`);
+  return reason && reason !== implied[kind] ? `${what}, ${look.say(`reason.${reason}`)}` : what;
+}
 
 function LevelNumber({ item, level, edit }: { item: Item; level: Level; edit: () => void }) {
   const { look, session } = use_shell();
@@ -114,8 +125,7 @@ function LevelWhy({ level }: { level: LevelExplanation }) {
         {level.sums.map((sum) => (
           <li key={`${sum.kind} ${sum.reason}`}>
             <span class="number">{look.signed(sum.on_hand_delta)}</span>{' '}
-            {look.say(`kind.${sum.kind}`)}
-            {sum.reason && `, ${look.say(`reason.${sum.reason}`)}`}{' '}
+            {what_of(look, sum)}{' '}
             ({look.say('why.movements', { n: look.number(sum.movements) })})
           </li>
         ))}
@@ -178,11 +188,7 @@ function Ledger({ sku, at }: { sku: string; at: number }) {
             <Table caption={look.say('ledger.title')} rows={rows} id={(m) => m.id} columns={[
               { title: look.say('time'), cell: (m) => look.time(m.at) },
               { title: look.say('location'), cell: (m) => m.location },
-              {
-                title: look.say('ledger.what'),
-                cell: (m) => look.say(`kind.${m.kind}`) +
-                  (m.reason ? `, ${look.say(`reason.${m.reason}`)}` : ''),
-              },
+              { title: look.say('ledger.what'), cell: (m) => what_of(look, m) },
               { title: look.say('on_hand'), is_number: true, cell: (m) => look.number(m.on_hand) },
               { title: '±', is_number: true, cell: (m) => change(m.on_hand_delta) },
               {
