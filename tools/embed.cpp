@@ -193,7 +193,8 @@ void embed_sql(fs::path const& directory, std::vector<fs::path> const& files)
 }
 
 // String literals have a length compilers may refuse to pass; parts of this size are joined by
-// them.
+// them. The suffix has their length made by the compiler: counting characters in a constant
+// expression has a bound as well.
 constexpr std::size_t literal_max = 12'000;
 
 std::string literal_of(std::string const& content)
@@ -201,7 +202,7 @@ std::string literal_of(std::string const& content)
     std::string out;
     for (std::size_t at = 0; at < content.size() || at == 0; at += literal_max)
         out += "\n    R\"asset(" + content.substr(at, literal_max) + ")asset\"";
-    return out;
+    return out + "sv";
 }
 
 bool is_embedded(fs::path const& file)
@@ -215,7 +216,8 @@ void embed_files(fs::path const& header, std::vector<std::string> const& pairs)
 {
     std::ostringstream out;
     out << "// Files of the source tree, made by holdfast-embed.\n#pragma once\n\n"
-        << "#include <string_view>\n#include <utility>\n\nnamespace holdfast::assets {\n\n";
+        << "#include <string_view>\n#include <utility>\n\nnamespace holdfast::assets {\n\n"
+        << "using namespace std::string_view_literals;\n\n";
     for (auto const& pair : pairs) {
         auto const equals = pair.find('=');
         auto const name = pair.substr(0, equals);
