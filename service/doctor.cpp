@@ -105,7 +105,7 @@ void check_durability(server_state const& s, report& r)
 }
 
 constexpr int background_sessions = 4; // sweeper, publisher, janitor, courier
-constexpr int redis_sessions = 2;      // stream_writer, reconciler
+constexpr int redis_sessions = 3;      // stream_writer, reconciler, committer
 
 // Of the workers, of the lanes, of those in the background, and the one that looks out.
 int sessions_in_all(config const& settings)
