@@ -93,6 +93,7 @@ public:
         add_reconcile();
         add_stock();
         add_adjust();
+        add_count();
         add_reservation();
         add_small();
     }
@@ -346,6 +347,25 @@ private:
         adjust.add_option("--reference", adjust_.reference, "What it belongs to");
         adjust.add_flag("--allow-short", adjust_.allow_short, "Go below what is reserved");
         on(adjust, [this] { return cli::adjust_stock(clerk_, adjust_, std::cout, std::cerr); });
+    }
+
+    // A stocktake is an adjustment whose reason and number are known before.
+    void add_count()
+    {
+        auto& count = add(*stock_, "count", "Write down how many units a stocktake found");
+        take_clerk_options(count);
+        count.add_option("SKU", adjust_.sku, "Which")->required();
+        count.add_option("UNITS", adjust_.set_to, "How many there are, those reserved included")
+            ->required();
+        count.add_option("--expect", adjust_.expect_on_hand,
+                         "The number you saw before; refused when it is another one");
+        count.add_option("--location", adjust_.location, "Where")->capture_default_str();
+        count.add_option("--note", adjust_.note, "More about it");
+        count.add_option("--reference", adjust_.reference, "What it belongs to");
+        on(count, [this] {
+            adjust_.reason = "count";
+            return cli::adjust_stock(clerk_, adjust_, std::cout, std::cerr);
+        });
     }
 
     void add_reservation()
