@@ -112,9 +112,13 @@ struct setting_flag {
     std::string name; // the key of its value in setting_sources::flags
     std::string flag; // "--hold-ttl-seconds"
     std::string sentence;
+    std::string value;                // what it takes: "N", "TEXT", "FILE", "DIR"
+    std::vector<std::string> choices; // the values there are, where they are few
 };
 
-[[nodiscard]] std::vector<setting_flag> flags_of(setting_scope);
+// `strategies` as in setting_sources.
+[[nodiscard]] std::vector<setting_flag> flags_of(setting_scope,
+                                                 std::vector<std::string> const& strategies = {});
 
 struct setting_text {
     std::string_view name;

@@ -8,19 +8,24 @@
 //   events · webhook               over HTTP              service/cli/
 //   stock · reservation            over HTTP              service/cli/stock.hpp
 //   settings                       what can be set        service/config.hpp
+//   completion · man               about these commands   service/cli/command_tree.hpp
 #include "db/embedded_cluster.hpp"
 #include "db/error.hpp"
 #include "db/migrate.hpp"
+#include "service/adjustments.hpp"
 #include "service/cli/catalogue.hpp"
+#include "service/cli/completion.hpp"
 #include "service/cli/drill.hpp"
 #include "service/cli/events.hpp"
 #include "service/cli/health.hpp"
+#include "service/cli/man_page.hpp"
 #include "service/cli/reconcile.hpp"
 #include "service/cli/stock.hpp"
 #include "service/cli/webhooks.hpp"
 #include "service/keeper.hpp"
 #include "service/serve.hpp"
 #include "service/version.hpp"
+#include "stock/event.hpp"
 #include "strategies/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -38,16 +43,30 @@ using namespace holdfast;
 // The status of a command that could not be asked or answered; 1 is that of a bad answer.
 constexpr int no_answer = 2;
 
+// The type of an option as CLI11 writes it where it looks at the values itself. Here somebody else
+// does, who says more about a wrong one.
+template <class Names>
+std::string one_of(Names const& choices, std::string const& type = "TEXT")
+{
+    return choices.empty() ? type : type + ":{" + CLI::detail::join(choices) + '}';
+}
+
 // The settings a command takes, and where their values come from.
 class settings_of {
 public:
     settings_of(CLI::App& command, setting_scope scope)
     {
-        for (auto const& [name, flag, sentence] : flags_of(scope))
-            command.add_option_function<std::string>(
-                flag, [this, name = name](std::string const& text) { sources_.flags[name] = text; },
-                sentence);
-        command.add_option("--config", sources_.config_file, "A TOML file with settings");
+        for (auto const& each : flags_of(scope, strategy_registry().names()))
+            command
+                .add_option_function<std::string>(
+                    each.flag,
+                    [this, name = each.name](std::string const& text) {
+                        sources_.flags[name] = text;
+                    },
+                    each.sentence)
+                ->type_name(one_of(each.choices, each.value));
+        command.add_option("--config", sources_.config_file, "A TOML file with settings")
+            ->type_name("FILE");
     }
 
     // Throws config_error.
@@ -93,8 +112,10 @@ public:
         add_reconcile();
         add_stock();
         add_adjust();
+        add_count();
         add_reservation();
         add_small();
+        add_about();
     }
 
     // Runs the command that was parsed. Precondition: one was.
@@ -154,7 +175,7 @@ private:
 
         auto& create = add(key, "create", "Make a key and print it, this once");
         auto& for_create = take_settings(create, setting_scope::database);
-        create.add_option("--role", role_name_, "admin, shop or viewer")
+        create.add_option("--role", role_name_, "What it may do")
             ->required()
             ->check(CLI::IsMember({"admin", "shop", "viewer"}));
         create.add_option("--name", key_name_, "Who uses it; stands in the ledger")->required();
@@ -179,7 +200,7 @@ private:
         staff.require_subcommand(1);
         auto& invite = add(staff, "invite", "Print a link by which somebody becomes staff");
         auto& for_invite = take_settings(invite, setting_scope::database);
-        invite.add_option("--role", role_name_, "owner, manager, clerk or viewer")
+        invite.add_option("--role", role_name_, "What this person may do")
             ->required()
             ->check(CLI::IsMember({"owner", "manager", "clerk", "viewer"}));
         invite.add_option("--name", invited_.name, "Who; stands in the ledger")->required();
@@ -219,7 +240,9 @@ private:
         auto& command = add(app_, "import", "Bring a CSV file in, all of it or nothing");
         import_.url = default_url;
         add_server_options(command, import_.url, import_.key);
-        command.add_option("FILE", import_.file, "The file, or - for standard input")->required();
+        command.add_option("FILE", import_.file, "The file, or - for standard input")
+            ->required()
+            ->type_name("FILE");
         command
             .add_option("--mode", import_mode_,
                         "set creates items and sets on hand, add adds, "
@@ -246,7 +269,8 @@ private:
         auto& command = add(app_, "export", "Write catalogue and levels as CSV");
         export_.url = default_url;
         add_server_options(command, export_.url, export_.key);
-        command.add_option("--output", export_.output, "The file; standard output without it");
+        command.add_option("--output", export_.output, "The file; standard output without it")
+            ->type_name("FILE");
         on(command, [this] { return cli::export_catalogue(export_, std::cout, std::cerr); });
     }
 
@@ -261,7 +285,8 @@ private:
                         "Begin behind the event with this id; an empty one means at the first")
             ->capture_default_str();
         tail.add_option("--sku", tail_.sku, "Only of this SKU");
-        tail.add_option("--type", tail_.types, "Only these types, parted by commas");
+        tail.add_option("--type", tail_.types, "Only these types, parted by commas")
+            ->type_name(one_of(event_type_names));
         tail.add_option("--count", tail_.count, "End after so many")->check(CLI::NonNegativeNumber);
         tail.add_flag("--json", tail_.json, "Print JSON, an event a line");
         on(tail, [this] { return cli::tail_events(tail_, std::cout, std::cerr); });
@@ -339,13 +364,33 @@ private:
         adjust.add_option("--to", adjust_.set_to, "The new number on hand");
         adjust.add_option("--expect", adjust_.expect_on_hand,
                           "With --to: the number you saw; refused when it is another one");
-        adjust.add_option("--reason", adjust_.reason, "received, damaged, lost, found, …")
-            ->required();
+        adjust.add_option("--reason", adjust_.reason, "Why; stands in the ledger")
+            ->required()
+            ->type_name(one_of(adjustment_reasons));
         adjust.add_option("--location", adjust_.location, "Where")->capture_default_str();
         adjust.add_option("--note", adjust_.note, "More about it");
         adjust.add_option("--reference", adjust_.reference, "What it belongs to");
         adjust.add_flag("--allow-short", adjust_.allow_short, "Go below what is reserved");
         on(adjust, [this] { return cli::adjust_stock(clerk_, adjust_, std::cout, std::cerr); });
+    }
+
+    // A stocktake is an adjustment whose reason and number are known before.
+    void add_count()
+    {
+        auto& count = add(*stock_, "count", "Write down how many units a stocktake found");
+        take_clerk_options(count);
+        count.add_option("SKU", adjust_.sku, "Which")->required();
+        count.add_option("UNITS", adjust_.set_to, "How many there are, those reserved included")
+            ->required();
+        count.add_option("--expect", adjust_.expect_on_hand,
+                         "The number you saw before; refused when it is another one");
+        count.add_option("--location", adjust_.location, "Where")->capture_default_str();
+        count.add_option("--note", adjust_.note, "More about it");
+        count.add_option("--reference", adjust_.reference, "What it belongs to");
+        on(count, [this] {
+            adjust_.reason = "count";
+            return cli::adjust_stock(clerk_, adjust_, std::cout, std::cerr);
+        });
     }
 
     void add_reservation()
@@ -381,6 +426,27 @@ private:
         });
     }
 
+    // What is written from the commands themselves.
+    void add_about()
+    {
+        auto& completion = add(app_, "completion", "Print a script that completes commands");
+        completion.add_option("SHELL", shell_, "For which shell")
+            ->required()
+            ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+        on(completion, [this] {
+            static std::map<std::string, cli::shell> const shells{
+                {"bash", cli::shell::bash}, {"zsh", cli::shell::zsh}, {"fish", cli::shell::fish}};
+            std::cout << cli::completion_script(shells.at(shell_), cli::read_commands(app_));
+            return 0;
+        });
+
+        auto& man = add(app_, "man", "Print the manual page, for man -l -");
+        on(man, [this] {
+            std::cout << cli::man_page(cli::read_commands(app_), version);
+            return 0;
+        });
+    }
+
     static constexpr auto default_url = "http://127.0.0.1:8080";
 
     CLI::App& app_;
@@ -402,6 +468,7 @@ private:
     std::string reservation_;
     std::string reason_;
     std::string health_url_;
+    std::string shell_;
     std::string import_mode_;
     std::string role_name_;
     std::string key_name_;

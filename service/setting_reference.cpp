@@ -52,6 +52,31 @@ std::string accepted_by(setting const& s)
         s.kind);
 }
 
+// The same in one word, as it stands behind the flag.
+std::string value_of(setting const& s)
+{
+    if (std::holds_alternative<settings::number>(s.kind))
+        return "N";
+    auto const* const kind = std::get_if<settings::text>(&s.kind);
+    if (kind == nullptr)
+        return "TEXT";
+    return kind->accepts == "directory" ? "DIR" : kind->accepts == "file" ? "FILE" : "TEXT";
+}
+
+std::vector<std::string> choices_of(setting const& s, std::vector<std::string> const& strategies)
+{
+    using names = std::vector<std::string>;
+    return std::visit(
+        overloaded{
+            [](settings::number const&) { return names{}; },
+            [](settings::text const&) { return names{}; },
+            [](settings::secret const&) { return names{}; },
+            [&](settings::strategy_name const&) { return strategies; },
+            [](auto const& kind) { return names(kind.names.begin(), kind.names.end()); },
+        },
+        s.kind);
+}
+
 std::string without_backticks(std::string_view sentence)
 {
     std::string plain(sentence);
@@ -97,7 +122,7 @@ This page is the output of `holdfast settings`.
 
 } // namespace
 
-std::vector<setting_flag> flags_of(setting_scope scope)
+std::vector<setting_flag> flags_of(setting_scope scope, std::vector<std::string> const& strategies)
 {
     config const defaults;
     std::vector<setting_flag> flags;
@@ -108,11 +133,15 @@ std::vector<setting_flag> flags_of(setting_scope scope)
             {.name = std::string(s.name),
              .flag = settings::flag_of(s.name),
              .sentence = fmt::format("{} ({}; default {})", without_backticks(s.sentence),
-                                     accepted_by(s), text_of(defaults, s))});
+                                     accepted_by(s), text_of(defaults, s)),
+             .value = value_of(s),
+             .choices = choices_of(s, strategies)});
         if (auto const name = settings::file_name_of(s.name); settings::is_secret(s))
             flags.push_back({.name = name,
                              .flag = settings::flag_of(name),
-                             .sentence = fmt::format("File that holds {}.", s.name)});
+                             .sentence = fmt::format("File that holds {}.", s.name),
+                             .value = "FILE",
+                             .choices = {}});
     }
     return flags;
 }

@@ -299,7 +299,7 @@ findings strange_libraries(source const& file)
         {"nlohmann/",
          {"service", "service/http", "service/workers", "service/cli", "bench", "tests"}},
         {"spdlog", {"service"}},
-        {"CLI/", {"program", "bench"}},
+        {"CLI/", {"program", "service/cli", "bench"}},
         {"toml", {"service"}},
         {"prometheus/", {"service"}},
         {"doctest/", {"tests"}},

@@ -20,6 +20,20 @@ std::string text_of(nlohmann::json const& document, char const* name)
                                                          : std::string{};
 }
 
+// What is wrong with the request, part by part; empty when the answer does not say.
+std::string faults_in(nlohmann::json const& document)
+{
+    std::string told;
+    auto const errors = document.find("errors");
+    if (errors == document.end() || !errors->is_array())
+        return told;
+    for (auto const& fault : *errors)
+        if (fault.is_object())
+            told += fmt::format("{} {} {}", told.empty() ? "" : ";", text_of(fault, "pointer"),
+                                text_of(fault, "detail"));
+    return told;
+}
+
 } // namespace
 
 std::string_view problem_code(std::string_view body)
@@ -44,9 +58,9 @@ std::string explain(answer const& given)
         auto const code = text_of(document, "code");
         auto const detail = text_of(document, "detail");
         if (!code.empty())
-            return printable(
-                fmt::format("{} {}{}{}", given.status, code, detail.empty() ? "" : ": ", detail),
-                body_shown_max);
+            return printable(fmt::format("{} {}{}{}{}", given.status, code,
+                                         detail.empty() ? "" : ": ", detail, faults_in(document)),
+                             body_shown_max);
     }
     if (given.body.empty())
         return fmt::format("{} with an empty body", given.status);

@@ -5,6 +5,7 @@
 #include "service/cli/client.hpp"
 #include "service/cli/command_error.hpp"
 #include "service/cli/keys.hpp"
+#include "service/cli/progress.hpp"
 #include "stock/csv.hpp"
 #include "stock/percent.hpp"
 
@@ -222,6 +223,56 @@ bool is_about_the_file(int status)
     return status == 400 || status == 404 || status == 409 || status == 422;
 }
 
+audience audience_of(import_options const& options, std::ostream const& errors)
+{
+    return is_terminal(errors) && !options.json ? audience::terminal : audience::nobody;
+}
+
+// CSV that goes to the same terminal tells by itself how far it has come.
+audience audience_of(export_options const& options, std::ostream const& out,
+                     std::ostream const& errors)
+{
+    auto const is_seen = is_terminal(errors) && (options.output || !is_terminal(out));
+    return is_seen ? audience::terminal : audience::nobody;
+}
+
+// The service says nothing while it works; that it does, and for how long, is all there is to tell.
+class import_progress {
+public:
+    import_progress(import_options const& options, std::size_t size, std::ostream& errors)
+        : line_(errors, audience_of(options, errors)), size_(size),
+          doing_(options.dry_run ? "comparing" : "applying")
+    {}
+
+    void tell(std::size_t sent)
+    {
+        if (sent < size_)
+            sent_at_ = progress::clock::now();
+        if (!line_.is_due())
+            return;
+        auto const waited = progress::clock::now() - sent_at_;
+        line_.show(
+            sent < size_
+                ? "import  " + transfer_text(sent, size_)
+                : fmt::format("import  {}, {} s", doing_,
+                              std::chrono::duration_cast<std::chrono::seconds>(waited).count()));
+    }
+
+private:
+    progress line_;
+    std::size_t size_;
+    std::string_view doing_;
+    progress::clock::time_point sent_at_ = progress::clock::now();
+};
+
+answer send_import(client& service, import_options const& options, request wanted,
+                   std::ostream& errors)
+{
+    import_progress shown{options, wanted.body.size(), errors};
+    wanted.on_progress = [&shown](std::size_t sent) { shown.tell(sent); };
+    return service.send_patiently(wanted);
+}
+
 int import_or_throw(import_options const& options, std::ostream& out, std::ostream& errors)
 {
     require_api_key(options.key);
@@ -232,7 +283,7 @@ int import_or_throw(import_options const& options, std::ostream& out, std::ostre
     service.connect();
     answer given;
     try {
-        given = service.send_patiently({
+        request const wanted{
             .method = "POST",
             .target = fmt::format("/v1/imports?mode={}&dry_run={}", mode_name(options.mode),
                                   options.dry_run),
@@ -241,7 +292,8 @@ int import_or_throw(import_options const& options, std::ostream& out, std::ostre
             .idempotency_key = key,
             .deadline = import_deadline,
             .answer_size_max = import_answer_size_max,
-        });
+        };
+        given = send_import(service, options, wanted, errors);
     } catch (no_answer const& e) {
         if (options.dry_run)
             throw;
@@ -344,8 +396,9 @@ void write_item(json const& item, csv::writer& rows)
 }
 
 template <class Write>
-void export_or_throw(client& service, Write const& write)
+void export_or_throw(client& service, progress& shown, Write const& write)
 {
+    std::size_t items = 0;
     csv::writer rows;
     rows.row(
         {"sku", "quantity", "location", "name", "max_per_customer", "low_stock_at", "on_sale"});
@@ -359,6 +412,9 @@ void export_or_throw(client& service, Write const& write)
         for (auto const& item : page.at("data"))
             write_item(item, rows);
         write(rows.take());
+        items += page.at("data").size();
+        if (shown.is_due())
+            shown.show(fmt::format("export  {} items", items));
 
         auto const next = text_of(page.at("next_cursor"));
         if (next.empty())
@@ -403,12 +459,13 @@ int export_catalogue(export_options const& options, std::ostream& out, std::ostr
     try {
         require_api_key(options.key);
         client service{parse_url(options.url), options.key};
+        progress shown{errors, audience_of(options, out, errors)};
         if (options.output) {
             whole_file file{*options.output};
-            export_or_throw(service, [&](std::string const& text) { file.write(text); });
+            export_or_throw(service, shown, [&](std::string const& text) { file.write(text); });
             file.finish();
         } else {
-            export_or_throw(service, [&](std::string const& text) { out << text; });
+            export_or_throw(service, shown, [&](std::string const& text) { out << text; });
             if (!out.flush())
                 throw command_error("the output could not be written to its end");
         }

@@ -27,6 +27,7 @@ using std::chrono::seconds;
 namespace {
 
 constexpr seconds connect_deadline{5};
+constexpr std::chrono::milliseconds progress_interval{200};
 
 bool is_visible_ascii(char c)
 {
@@ -130,12 +131,16 @@ struct client::connection {
 
     // Starts one asynchronous step, whose deadline the stream keeps, and waits for its end.
     template <class Start>
-    error_code finish(Start const& start)
+    error_code finish(Start const& start, std::function<void()> const& meanwhile = {})
     {
         error_code outcome;
         start([&outcome](error_code ec, auto const&...) { outcome = ec; });
         io.restart();
-        io.run();
+        if (!meanwhile)
+            io.run();
+        while (!io.stopped())
+            if (io.run_for(progress_interval); !io.stopped())
+                meanwhile();
         return outcome;
     }
 
@@ -165,17 +170,44 @@ struct client::connection {
         return {};
     }
 
+    error_code write(http::request<http::span_body<char const>>& message, request const& wanted);
+
     boost::system::result<answer> exchange(http::request<http::span_body<char const>>& message,
                                            request const& wanted);
 };
+
+error_code client::connection::write(http::request<http::span_body<char const>>& message,
+                                     request const& wanted)
+{
+    if (!wanted.on_progress)
+        return finish(
+            [&](auto handler) { http::async_write(stream, message, std::move(handler)); });
+
+    http::request_serializer<http::span_body<char const>> serializer{message};
+    std::size_t written = 0; // The head of a few hundred bytes counts as body here.
+    auto const tell = [&] { wanted.on_progress(std::min(written, wanted.body.size())); };
+    while (!serializer.is_done()) {
+        auto const write_some = [&](auto handler) {
+            http::async_write_some(
+                stream, serializer,
+                [&written, handler](error_code failed, std::size_t bytes) mutable {
+                    written += bytes;
+                    handler(failed);
+                });
+        };
+        if (auto const failed = finish(write_some, tell))
+            return failed;
+        tell();
+    }
+    return {};
+}
 
 boost::system::result<answer>
 client::connection::exchange(http::request<http::span_body<char const>>& message,
                              request const& wanted)
 {
     stream.expires_after(wanted.deadline);
-    auto const unsent =
-        finish([&](auto handler) { http::async_write(stream, message, std::move(handler)); });
+    auto const unsent = write(message, wanted);
     if (unsent == beast::error::timeout) {
         close();
         return unsent;
@@ -186,8 +218,12 @@ client::connection::exchange(http::request<http::span_body<char const>>& message
     http::response_parser<http::string_body> parser;
     parser.body_limit(wanted.answer_size_max);
     stream.expires_after(wanted.deadline);
+    std::function<void()> meanwhile;
+    if (wanted.on_progress)
+        meanwhile = [&] { wanted.on_progress(wanted.body.size()); };
     auto const unread =
-        finish([&](auto handler) { http::async_read(stream, buffer, parser, std::move(handler)); });
+        finish([&](auto handler) { http::async_read(stream, buffer, parser, std::move(handler)); },
+               meanwhile);
     if (unread) {
         close();
         return unsent ? unsent : unread;

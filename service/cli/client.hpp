@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +42,10 @@ struct request {
     std::string idempotency_key = {};
     std::chrono::seconds deadline{60}; // For sending, and again for the answer.
     std::size_t answer_size_max = 16U << 20U;
+
+    // Called several times a second while the request is under way; when all of the body is sent,
+    // the answer is waited for.
+    std::function<void(std::size_t sent)> on_progress = {};
 };
 
 // Used by one thread at a time. Connects at the first request, and again when the connection is

@@ -6,17 +6,17 @@
 #include "service/cli/command_error.hpp"
 #include "service/cli/drill_report.hpp"
 #include "service/cli/keys.hpp"
+#include "service/cli/progress.hpp"
 #include "service/cli/rush.hpp"
 #include "stock/percent.hpp"
 #include "stock/sku.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
+#include <ostream>
 #include <thread>
 
 namespace holdfast::cli {
@@ -36,8 +36,7 @@ constexpr auto queue_look = std::chrono::milliseconds(20);
 class progress_line {
 public:
     explicit progress_line(std::ostream& to, std::string verb)
-        : to_(to), verb_(std::move(verb)),
-          is_live_(to.rdbuf() == std::cerr.rdbuf() && ::isatty(STDERR_FILENO) == 1)
+        : to_(to), live_(to), verb_(std::move(verb)), is_live_(is_terminal(to))
     {}
 
     void show(std::uint64_t done, std::uint64_t total, std::string_view details)
@@ -47,24 +46,22 @@ public:
         if (!is_live_ && since < 0.99)
             return;
         auto const rate = static_cast<double>(done - done_) / since;
-        auto line = fmt::format("{} {}/{}{}  {:.0f}/s", verb_, done, total, details, rate);
-        to_ << (is_live_ ? fmt::format("\r\x1b[K{}", line) : line + '\n') << std::flush;
-        has_shown_ = true;
+        auto const line = fmt::format("{} {}/{}{}  {:.0f}/s", verb_, done, total, details, rate);
+        if (is_live_)
+            live_.show(line);
+        else
+            to_ << line << std::endl;
         shown_at_ = now;
         done_ = done;
     }
 
-    void finish()
-    {
-        if (is_live_ && has_shown_)
-            to_ << "\r\x1b[K" << std::flush;
-    }
+    void finish() { live_.clear(); }
 
 private:
     std::ostream& to_;
+    terminal_line live_;
     std::string verb_;
     bool is_live_;
-    bool has_shown_ = false;
     clock::time_point shown_at_ = clock::now();
     std::uint64_t done_ = 0;
 };

@@ -37,12 +37,6 @@ std::vector<std::string> environment_of(command_options const& options)
     return variables;
 }
 
-std::string binary_path()
-{
-    auto const* from_environment = std::getenv("HOLDFAST_BINARY");
-    return from_environment != nullptr ? from_environment : HOLDFAST_BINARY_PATH;
-}
-
 struct streams {
     int in;
     int out;
@@ -88,6 +82,12 @@ int wait_for(pid_t pid, std::chrono::seconds deadline)
 }
 
 } // namespace
+
+std::string binary_path()
+{
+    auto const* from_environment = std::getenv("HOLDFAST_BINARY");
+    return from_environment != nullptr ? from_environment : HOLDFAST_BINARY_PATH;
+}
 
 command_result run_holdfast(command_options const& options)
 {

@@ -28,6 +28,9 @@ struct command_options {
     std::chrono::seconds deadline{60};
 };
 
+// The program under test.
+[[nodiscard]] std::string binary_path();
+
 // Waits for the end; a command that takes longer than its deadline is killed, which its status
 // tells.
 [[nodiscard]] command_result run_holdfast(command_options const& options);

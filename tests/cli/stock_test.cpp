@@ -58,6 +58,9 @@ TEST_CASE("a clerk looks at stock, corrects it and asks where the number comes f
     CHECK(desk.run({"stock", "adjust", sku, "--to", "9", "--expect", "8", "--reason", "count"})
               .status == 1);
     CHECK(desk.run({"stock", "adjust", sku, "--reason", "count"}).status == 2);
+    auto const wrong = desk.run({"stock", "adjust", sku, "--by", "1", "--reason", "stolen"});
+    CHECK(wrong.status == 1);
+    CHECK(has(wrong.err, "/reason"));
 
     auto const shown = desk.run({"stock", "get", sku});
     CHECK(shown.status == 0);
@@ -70,6 +73,35 @@ TEST_CASE("a clerk looks at stock, corrects it and asks where the number comes f
     auto const unknown = desk.run({"stock", "get", "NEVER"});
     CHECK(unknown.status == 1);
     CHECK(has(unknown.err, "unknown-sku"));
+}
+
+TEST_CASE("a clerk writes down what a stocktake found")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    terminal const desk(service, create_key(db.connection_string(), "admin"));
+
+    auto const moved_on = desk.run({"stock", "count", sku, "8", "--expect", "9"});
+    CHECK(moved_on.status == 1);
+    CHECK(has(moved_on.err, "precondition-failed"));
+    CHECK(front.level_of(sku).on_hand == 10);
+
+    auto const counted =
+        desk.run({"stock", "count", sku, "8", "--expect", "10", "--note", "shelf", "--json"});
+    CHECK(counted.status == 0);
+    auto const movement = json::parse(counted.out).at("movement");
+    CHECK(movement.at("kind") == "counted");
+    CHECK(movement.at("reason") == "count");
+    CHECK(movement.at("note") == "shelf");
+    CHECK(movement.at("on_hand_delta") == -2);
+    auto const table = desk.run({"stock", "count", sku, "12"});
+    CHECK(table.status == 0);
+    CHECK(has(table.out, "on hand"));
+    CHECK(front.level_of(sku).on_hand == 12);
+    CHECK(desk.run({"stock", "count", sku}).status == 2);
+    CHECK(front.audit_ok());
 }
 
 TEST_CASE("a clerk looks at a reservation and releases it")
@@ -85,6 +117,7 @@ TEST_CASE("a clerk looks at a reservation and releases it")
     CHECK(shown.status == 0);
     CHECK(has(shown.out, "c-1"));
     CHECK(has(shown.out, "held"));
+    CHECK(json::parse(desk.run({"reservation", "show", id, "--json"}).out).at("state") == "held");
     CHECK(desk.run({"reservation", "release", id, "--reason", "asked by telephone"}).status == 0);
     CHECK(front.level_of(sku).reserved == 0);
     CHECK(front.movements(sku).back().at("note") == "asked by telephone");

@@ -365,8 +365,8 @@ TEST_CASE(
 {
     auto const names_of = [](setting_scope scope) {
         std::vector<std::string> flags;
-        for (auto const& [name, flag, sentence] : flags_of(scope))
-            flags.push_back(flag);
+        for (auto const& each : flags_of(scope))
+            flags.push_back(each.flag);
         return flags;
     };
     auto const all = names_of(setting_scope::service);

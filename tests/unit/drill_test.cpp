@@ -310,6 +310,11 @@ TEST_CASE("a bad answer is told in one line, whoever gave it")
     CHECK(explain({.status = 502, .body = "<b>\nBad gateway\x1b[2J</b>"}) ==
           "502, not in Holdfast's form: <b> Bad gateway?[2J</b>");
     CHECK(explain({.status = 404, .body = {}}) == "404 with an empty body");
+    CHECK(explain({.status = 400,
+                   .body = R"({"code":"validation-failed","detail":"The request has 2 faults.",)"
+                           R"("errors":[{"pointer":"/reason","detail":"is none"},)"
+                           R"({"pointer":"/note","detail":"is too long"}]})"}) ==
+          "400 validation-failed: The request has 2 faults. /reason is none; /note is too long");
 }
 
 TEST_CASE("a text that is cut off is not cut within a character")
