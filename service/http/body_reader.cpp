@@ -243,6 +243,32 @@ object_reader::words_or_null(std::string_view name, std::span<std::string_view c
     return std::nullopt;
 }
 
+std::optional<std::vector<std::string>>
+object_reader::texts_or_null(std::string_view name, text_check fault_of, std::size_t count_max)
+{
+    auto const* const value = find_not_null(name);
+    if (value == nullptr)
+        return std::nullopt;
+    if (!value->is_array() || value->empty() || value->size() > count_max) {
+        fault(name, fmt::format("must be an array of 1 to {} strings", count_max));
+        return std::nullopt;
+    }
+    auto const pointer = pointer_to(pointer_, name);
+    std::vector<std::string> texts;
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < value->size(); ++i) {
+        auto const* const text = (*value)[i].get_ptr<std::string const*>();
+        auto wrong = text == nullptr ? "must be a string" : fault_of(*text);
+        if (!wrong && !seen.insert(*text).second)
+            wrong = "stands there already";
+        if (wrong)
+            faults_->add(pointer_to(pointer, i), std::move(*wrong));
+        else
+            texts.push_back(*text);
+    }
+    return texts;
+}
+
 void object_reader::fault(std::string_view name, std::string detail)
 {
     faults_->add(name.empty() ? pointer_ : pointer_to(pointer_, name), std::move(detail));

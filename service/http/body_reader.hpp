@@ -30,6 +30,7 @@ struct text_rule {
 
 inline constexpr text_rule short_text_rule{.length_max = name_length_max}; // customer, reference
 inline constexpr text_rule reason_rule{.length_max = 500};
+inline constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
 // What is wrong with a text by its rule, or nothing.
 [[nodiscard]] std::optional<std::string> fault_of_text(std::string_view text, text_rule const&);
@@ -70,6 +71,10 @@ public:
     // An array of these words, each at most once. Null is as good as absent.
     [[nodiscard]] std::optional<std::vector<std::string>>
     words_or_null(std::string_view name, std::span<std::string_view const> allowed);
+
+    // An array of 1 to `count_max` texts, each at most once. Null is as good as absent.
+    [[nodiscard]] std::optional<std::vector<std::string>>
+    texts_or_null(std::string_view name, text_check, std::size_t count_max);
 
     // An object of the caller's own making, in its shortest form.
     [[nodiscard]] std::optional<std::string> free_object(std::string_view name,

@@ -32,6 +32,14 @@ pending_reply transfer_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
 pending_reply import_stock(request const&, app&);
 
+// counts.cpp
+pending_reply open_count(request const&, app&);
+pending_reply list_counts(request const&, app&);
+pending_reply show_count(request const&, app&);
+pending_reply enter_counted(request const&, app&);
+pending_reply apply_count(request const&, app&);
+pending_reply cancel_count(request const&, app&);
+
 // customers.cpp
 pending_reply list_blocked_customers(request const&, app&);
 pending_reply block_customer(request const&, app&);

@@ -33,6 +33,13 @@ constexpr std::array table{
     route{"POST", "/v1/transfers", transfer_stock, right::stock},
     route{"POST", "/v1/imports", import_stock, right::stock, import_bytes_max, "text/csv"},
 
+    route{"POST", "/v1/counts", open_count, right::stock},
+    route{"GET", "/v1/counts", list_counts, right::read},
+    route{"GET", "/v1/counts/{id}", show_count, right::read},
+    route{"PUT", "/v1/counts/{id}/entries", enter_counted, right::stock},
+    route{"POST", "/v1/counts/{id}/apply", apply_count, right::approve},
+    route{"POST", "/v1/counts/{id}/cancel", cancel_count, right::stock},
+
     route{"GET", "/v1/blocked-customers", list_blocked_customers, right::read},
     route{"PUT", "/v1/blocked-customers/{customer}", block_customer, right::settings},
     route{"DELETE", "/v1/blocked-customers/{customer}", unblock_customer, right::settings},

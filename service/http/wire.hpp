@@ -8,6 +8,7 @@
 #include "service/audit.hpp"
 #include "service/blocked_customers.hpp"
 #include "service/catalogue.hpp"
+#include "service/counts.hpp"
 #include "service/event_feed.hpp"
 #include "service/explanation.hpp"
 #include "service/fast_path/door.hpp"
@@ -27,6 +28,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace holdfast::http {
 
@@ -65,6 +67,13 @@ struct explanation_query {
 [[nodiscard]] result<adjust_command> parse_adjust(request const&);
 [[nodiscard]] result<bulk_adjust_command> parse_bulk_adjust(request const&);
 [[nodiscard]] result<transfer_command> parse_transfer(request const&);
+
+// Refusals of those with a count in their path: not_found, when it cannot be the id of one.
+// Refusals of those with a key: idempotency_key_missing.
+[[nodiscard]] result<open_count_command> parse_open_count(request const&);
+[[nodiscard]] result<enter_counted_command> parse_enter_counted(request const&);
+[[nodiscard]] result<uuid> parse_count_id(request const&);
+[[nodiscard]] result<count_filter> parse_count_filter(request const&);
 
 // The command looks into the request's body. Refusals: idempotency_key_missing.
 [[nodiscard]] result<import_command> parse_import(request const&);
@@ -182,12 +191,17 @@ struct new_api_key {
 [[nodiscard]] std::string to_json(bulk_adjustment const&);
 [[nodiscard]] std::string to_json(transfer const&);
 [[nodiscard]] std::string to_json(explanation const&);
+[[nodiscard]] std::string to_json(shown_count const&);
+[[nodiscard]] std::string to_json(std::vector<count_entry> const&);
 [[nodiscard]] std::string to_json(import_report const&);
 [[nodiscard]] std::string to_json(audit_report const&);
 [[nodiscard]] std::string to_json(event const&);
 [[nodiscard]] std::string to_json(event_page const&);
 [[nodiscard]] std::string to_json(webhook const&);
 [[nodiscard]] std::string to_json(webhook_delivery const&);
+
+// A hold on a level that is short.
+void write_hold(json_writer&, concerned_hold const&);
 
 // The member of an item that says what stands before it.
 void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
@@ -200,6 +214,7 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(reservation_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<stock_count const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<blocked_customer const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<trail_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<staff_account const> found, std::size_t limit);

@@ -223,6 +223,35 @@ void look_around(workbench& bench)
     CHECK(word_of(bench.reservations.show(bench.link, bench.hold(at, 1))) == "ok");
 }
 
+// A shelf is counted: by a list, and all of it.
+void count_a_shelf(workbench& bench)
+{
+    auto const at = bench.item(10);
+    auto const other = bench.item(5);
+    auto const open = [&](std::optional<std::vector<sku>> skus) {
+        open_count_command const cmd{.key = new_key(),
+                                     .by = {},
+                                     .name = "shelf",
+                                     .where = {},
+                                     .sku_prefix = {},
+                                     .skus = std::move(skus),
+                                     .note = {}};
+        return bench.counts.open(bench.link, cmd)->value.count.id;
+    };
+    auto const enter = [&](uuid const& id, std::vector<counted_units> entries) {
+        return word_of(bench.counts.enter(bench.link, {new_key(), id, "x", std::move(entries)}));
+    };
+    auto const listed = open(std::vector{at.sku, other.sku});
+    CHECK(enter(listed, {{at.sku, 8, {}}, {other.sku, 5, {}}}) == "ok");
+    CHECK(enter(listed, {{other.sku, {}, {}}}) == "ok");
+    CHECK(word_of(bench.counts.apply(bench.link, listed, {})) == "ok");
+    CHECK(bench.row(at).on_hand == 8);
+    auto const whole = open({});
+    CHECK_FALSE(bench.counts.show(bench.link, whole)->uncounted.empty());
+    CHECK(word_of(bench.counts.cancel(bench.link, whole, {})) == "ok");
+    CHECK(bench.counts.list(bench.link, {}).size() == 2);
+}
+
 // What the workers do, and what is done about webhooks.
 void tell_others(workbench& bench)
 {
@@ -531,6 +560,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
         meet_a_duplicate(place, mode);
     }
     workbench bench(place);
+    count_a_shelf(bench);
     keep(place, bench);
     employ(bench);
     be_overtaken(place, bench);

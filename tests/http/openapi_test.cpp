@@ -299,6 +299,50 @@ void call_stock(checked_calls& call, std::string const& sku)
                                  .headers = {{"Content-Type", "text/csv"}}});
 }
 
+// A shelf that is counted, and what can be refused of that.
+void call_counts(checked_calls& call)
+{
+    std::string const all = "/v1/counts";
+    auto const sku = unique("SKU");
+    call("/v1/stock/{sku}",
+         {.method = "PUT", .target = "/v1/stock/" + sku, .body = R"({"on_hand":5})"});
+    call("/v1/reservations",
+         {.method = "POST", .target = "/v1/reservations", .body = lines_of(sku, 4)});
+    json const wish{{"name", "Shelf 4"}, {"skus", {sku}}, {"note", "monthly"}};
+    auto const id = id_of(call(all, {.method = "POST", .target = all, .body = wish.dump()}));
+    for (std::string const body : {R"({"name":"a"})", "{}", R"({"name":"a","skus":["NEVER"]})"})
+        call(all, {.method = "POST", .target = all, .body = body});
+    auto const one = all + "/{id}";
+    auto const enter = [&](std::string const& which, std::string const& name, int quantity) {
+        json const entry{{"sku", name}, {"quantity", quantity}};
+        call(one + "/entries", {.method = "PUT",
+                                .target = all + '/' + which + "/entries",
+                                .body = json{{"entries", json::array({entry})}}.dump()});
+    };
+    enter(id, sku, 3); // is short then
+    enter(id, sku, -1);
+    enter(id, "NEVER", 1);
+    enter("nothing", sku, 1);
+    call(one, {.target = all + '/' + id});
+    call(one, {.target = all + "/nothing"});
+    call(all, {.target = all + "?open=true&limit=1"});
+    call(all, {.target = all + "?open=maybe"});
+    call("/v1/stock/{sku}/adjustments",
+         {.method = "POST",
+          .target = "/v1/stock/" + sku + "/adjustments",
+          .body = R"({"delta":-4,"reason":"lost","allow_short":true})"});
+    auto const apply = one + "/apply";
+    call(apply, {.method = "POST", .target = all + '/' + id + "/apply"}); // below zero
+    enter(id, sku, 1);
+    for (auto const& each : {id, id, std::string("nothing")})
+        call(apply, {.method = "POST", .target = all + '/' + each + "/apply"});
+    enter(id, sku, 1); // it is closed
+    auto const other =
+        id_of(call(all, {.method = "POST", .target = all, .body = R"({"name":"b"})"}));
+    for (auto const& each : {id, other, std::string("nothing")})
+        call(one + "/cancel", {.method = "POST", .target = all + '/' + each + "/cancel"});
+}
+
 // Who is told of events, and what can be refused of that.
 void call_events(checked_calls& call)
 {
@@ -594,6 +638,7 @@ TEST_CASE("what the service answers is what is described, member by member")
 
     auto const sku = call_reservations(call);
     call_stock(call, sku);
+    call_counts(call);
     call_events(call);
     call_customers(call, sku);
     call_fast_path(call, sku);

@@ -2,6 +2,7 @@
 // Items, their levels and their ledger; corrections and imports.
 
 #include "service/http/handlers.hpp"
+#include "service/http/outcome_reply.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
@@ -10,15 +11,6 @@
 namespace holdfast::http {
 
 namespace {
-
-template <class T>
-reply done(outcome<T> const& answer, int status)
-{
-    reply done{.status = status, .body = to_json(answer.value)};
-    if (answer.is_replay)
-        done.headers.emplace_back("Idempotent-Replayed", "true");
-    return done;
-}
 
 // What Redis says of it, where it stands before the item.
 boost::asio::awaitable<std::optional<fast_path::standing>> before_item(sku const& name,
