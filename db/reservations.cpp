@@ -194,11 +194,6 @@ std::vector<reservation> holds_of(transaction& tx, std::vector<due_row> const& d
     return all;
 }
 
-uuid after_all_ids()
-{
-    return *uuid::parse("ffffffff-ffff-ffff-ffff-ffffffffffff");
-}
-
 // What a list goes along: the narrowest of what is asked for, or all reservations.
 struct way {
     std::optional<std::string> reference = {};
@@ -220,7 +215,7 @@ std::vector<reservation_row> walk(transaction& tx, filter const& f, way const& b
     auto const state = f.state ? std::optional(std::string(to_string(*f.state))) : std::nullopt;
     auto const sku = by.sku ? std::nullopt : f.sku;
     return tx.many<reservation_row>(sql::reservations::walk, by.reference, by.customer, by.sku,
-                                    f.customer, sku, state, f.before.value_or(after_all_ids()),
+                                    f.customer, sku, state, f.before.value_or(uuid::last()),
                                     f.limit + 1);
 }
 
@@ -465,7 +460,7 @@ open_on_level sum_open(transaction& tx, level_key const& at, std::size_t count_m
 page list(transaction& tx, filter const& f)
 {
     auto const by = way_of(f);
-    auto const before = f.before.value_or(after_all_ids());
+    auto const before = f.before.value_or(uuid::last());
     bool const is_whole = are_few_open(tx, f, by);
     auto rows = is_whole ? tx.many<reservation_row>(sql::reservations::list_open, by.sku, before,
                                                     f.limit + 1)

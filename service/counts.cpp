@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 #include <set>
 #include <span>
@@ -24,14 +23,6 @@ namespace {
 constexpr std::size_t uncounted_shown_max = 100;
 constexpr std::size_t short_levels_told_max = 100;
 constexpr std::size_t holds_told_max = 20; // of one level
-
-// Behind every id there is: lists begin there.
-uuid last_of_all()
-{
-    std::array<std::uint8_t, 16> bytes{};
-    bytes.fill(0xff);
-    return uuid::of(bytes);
-}
 
 // A count that nobody else may change until the transaction ends.
 struct locked_count {
@@ -446,7 +437,7 @@ std::vector<stock_count> counts::list(db::link& link, count_filter const& filter
 {
     return db::read(link, db::scope::single, [&](db::transaction& tx) {
         return tx.many<stock_count>(sql::counts::list, filter.only_open,
-                                    filter.before.value_or(last_of_all()), filter.limit);
+                                    filter.before.value_or(uuid::last()), filter.limit);
     });
 }
 

@@ -370,6 +370,17 @@ std::optional<std::string> query_reader::cursor(std::string_view list)
     return last_shown;
 }
 
+std::optional<uuid> query_reader::id_cursor(std::string_view list)
+{
+    auto const last_shown = cursor(list);
+    if (!last_shown)
+        return std::nullopt;
+    auto const id = uuid::parse(*last_shown);
+    if (!id)
+        fault("cursor", "must be a next_cursor of this list");
+    return id;
+}
+
 std::optional<std::int64_t> query_reader::number_cursor(std::string_view list)
 {
     auto const last_shown = cursor(list);

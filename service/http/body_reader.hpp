@@ -140,6 +140,9 @@ public:
     // The same where it holds a number above 0.
     [[nodiscard]] std::optional<std::int64_t> number_cursor(std::string_view list);
 
+    // The same where it holds an id.
+    [[nodiscard]] std::optional<uuid> id_cursor(std::string_view list);
+
     void fault(std::string_view name, std::string detail);
 
     // Notes parameters nobody asked for, and those given twice.

@@ -30,7 +30,6 @@ pending_reply adjust_stock(request const&, app&);
 pending_reply adjust_many(request const&, app&);
 pending_reply transfer_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
-pending_reply import_stock(request const&, app&);
 
 // counts.cpp
 pending_reply open_count(request const&, app&);
@@ -44,6 +43,12 @@ pending_reply cancel_count(request const&, app&);
 pending_reply list_blocked_customers(request const&, app&);
 pending_reply block_customer(request const&, app&);
 pending_reply unblock_customer(request const&, app&);
+
+// imports.cpp
+pending_reply import_stock(request const&, app&);
+pending_reply list_imports(request const&, app&);
+pending_reply show_import(request const&, app&);
+pending_reply undo_import(request const&, app&);
 
 // tokens.cpp
 pending_reply give_token(request const&, app&);

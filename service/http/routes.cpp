@@ -31,7 +31,11 @@ constexpr std::array table{
     route{"GET", "/v1/stock/{sku}/movements", list_movements, right::read},
     route{"POST", "/v1/adjustments", adjust_many, right::stock},
     route{"POST", "/v1/transfers", transfer_stock, right::stock},
+
     route{"POST", "/v1/imports", import_stock, right::stock, import_bytes_max, "text/csv"},
+    route{"GET", "/v1/imports", list_imports, right::read},
+    route{"GET", "/v1/imports/{id}", show_import, right::read},
+    route{"POST", "/v1/imports/{id}/undo", undo_import, right::approve},
 
     route{"POST", "/v1/counts", open_count, right::stock},
     route{"GET", "/v1/counts", list_counts, right::read},

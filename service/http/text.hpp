@@ -40,6 +40,7 @@ inline constexpr std::string_view trail_list = "t";
 inline constexpr std::string_view staff_list = "s";
 inline constexpr std::string_view keys_list = "k";
 inline constexpr std::string_view counts_list = "c";
+inline constexpr std::string_view imports_list = "p";
 
 // An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing
 // to another: `list` is its name.

@@ -78,6 +78,11 @@ struct explanation_query {
 // The command looks into the request's body. Refusals: idempotency_key_missing.
 [[nodiscard]] result<import_command> parse_import(request const&);
 
+// Refusals of those with an import in their path: not_found, when it cannot be the id of one.
+[[nodiscard]] result<uuid> parse_import_id(request const&);
+[[nodiscard]] result<undo_command> parse_undo(request const&);
+[[nodiscard]] result<import_filter> parse_import_filter(request const&);
+
 // Where a reader of the feed wants to go on, and what it wants to hear of.
 struct event_query {
     event_filter filter;
@@ -194,6 +199,7 @@ struct new_api_key {
 [[nodiscard]] std::string to_json(shown_count const&);
 [[nodiscard]] std::string to_json(std::vector<count_entry> const&);
 [[nodiscard]] std::string to_json(import_report const&);
+[[nodiscard]] std::string to_json(past_import const&);
 [[nodiscard]] std::string to_json(audit_report const&);
 [[nodiscard]] std::string to_json(event const&);
 [[nodiscard]] std::string to_json(event_page const&);
@@ -215,6 +221,7 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<stock_count const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<db::imports::row const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<blocked_customer const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<trail_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<staff_account const> found, std::size_t limit);

@@ -304,6 +304,7 @@ std::string to_json(import_report const& report)
 {
     json_writer out;
     out.begin_object();
+    out.member("id", report.id);
     out.member("mode", to_string(report.mode));
     out.member("dry_run", report.run == import_run::preview);
     out.member("rows", report.rows);

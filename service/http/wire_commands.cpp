@@ -294,14 +294,9 @@ result<reservation_filter> parse_reservation_filter(request const& req)
         .sku = name ? std::optional(sku(std::move(*name))) : std::nullopt,
         .customer = query.text("customer", short_text_rule),
         .reference = query.text("reference", short_text_rule),
-        .before = {},
+        .before = query.id_cursor(reservations_list),
         .limit = query.limit(),
     };
-    if (auto const last_shown = query.cursor(reservations_list)) {
-        filter.before = uuid::parse(*last_shown);
-        if (!filter.before)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;

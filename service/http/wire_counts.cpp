@@ -154,13 +154,9 @@ result<count_filter> parse_count_filter(request const& req)
 {
     invalid_members faults;
     query_reader query(req.query, faults);
-    count_filter filter{
-        .only_open = query.boolean("open").value_or(false), .before = {}, .limit = query.limit()};
-    if (auto const last_shown = query.cursor(counts_list)) {
-        filter.before = uuid::parse(*last_shown);
-        if (!filter.before)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
+    count_filter filter{.only_open = query.boolean("open").value_or(false),
+                        .before = query.id_cursor(counts_list),
+                        .limit = query.limit()};
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;

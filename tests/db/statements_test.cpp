@@ -475,6 +475,11 @@ void keep(migrated_database const& place, workbench& bench)
     CHECK(word_of(bench.imports.run(bench.link,
                                     {.key = new_key(text), .actor = "x", .csv = text})) == "ok");
 
+    auto const imported = bench.imports.list(bench.link, {});
+    REQUIRE(imported.size() == 1);
+    CHECK(word_of(bench.imports.undo(bench.link, {imported.front().id, {}})) == "ok");
+    CHECK(word_of(bench.imports.show(bench.link, imported.front().id)) == "ok");
+
     config settings;
     settings.database_url = place.connection_string();
     std::ostringstream out;

@@ -72,6 +72,9 @@ std::vector<operation> const operations{
     {"PATCH", "/v1/staff/nothing", "{}", no_role},
     {"DELETE", "/v1/staff/nothing", "", no_role},
     {"POST", "/v1/imports?mode=set", "no columns", 2, "text/csv"},
+    {"GET", "/v1/imports", "", 0},
+    {"GET", "/v1/imports/nothing", "", 0},
+    {"POST", "/v1/imports/nothing/undo", "", 2},
     {"GET", "/v1/audit", "", 0},
 };
 

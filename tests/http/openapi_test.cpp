@@ -299,6 +299,36 @@ void call_stock(checked_calls& call, std::string const& sku)
                                  .headers = {{"Content-Type", "text/csv"}}});
 }
 
+// Imports that were applied, and what can be refused of undoing one.
+void call_imports(checked_calls& call)
+{
+    std::string const all = "/v1/imports";
+    auto const one = all + "/{id}";
+    auto const sku = unique("SKU");
+    auto const made = call(all, {.method = "POST",
+                                 .target = all + "?mode=set",
+                                 .body = "sku,quantity,name\n" + sku + ",5,Tee\n",
+                                 .headers = {{"Content-Type", "text/csv"}}});
+    auto const id = id_of(made);
+    call("/v1/stock/{sku}",
+         {.method = "PUT", .target = "/v1/stock/" + sku, .body = R"({"name":"Shirt"})"});
+    call("/v1/reservations",
+         {.method = "POST", .target = "/v1/reservations", .body = lines_of(sku, 4)});
+    auto const undo = [&](std::string const& which, std::string const& body) {
+        call(one + "/undo",
+             {.method = "POST", .target = all + '/' + which + "/undo", .body = body});
+    };
+    undo(id, ""); // would be short
+    undo(id, R"({"allow_short":1})");
+    undo("nothing", "");
+    for (int i = 0; i < 2; ++i)
+        undo(id, R"({"allow_short":true})");
+    call(one, {.target = all + '/' + id});
+    call(one, {.target = all + "/nothing"});
+    call(all, {.target = all + "?limit=1"});
+    call(all, {.target = all + "?cursor=x"});
+}
+
 // A shelf that is counted, and what can be refused of that.
 void call_counts(checked_calls& call)
 {
@@ -639,6 +669,7 @@ TEST_CASE("what the service answers is what is described, member by member")
     auto const sku = call_reservations(call);
     call_stock(call, sku);
     call_counts(call);
+    call_imports(call);
     call_events(call);
     call_customers(call, sku);
     call_fast_path(call, sku);

@@ -47,6 +47,8 @@ std::vector<operation> const operations{
     {"POST", "/v1/counts", 1},
     {"POST", "/v1/counts/nothing/cancel", 1},
     {"POST", "/v1/counts/nothing/apply", 2},
+    {"GET", "/v1/imports", 0, nullptr},
+    {"POST", "/v1/imports/nothing/undo", 2},
     {"PUT", "/v1/stock/NOTHING", 2, {{"on_hand", -1}}},
     {"GET", "/v1/webhooks", 2, nullptr},
     {"PUT", "/v1/blocked-customers/nobody", 2},

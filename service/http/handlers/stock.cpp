@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Items, their levels and their ledger; corrections and imports.
+// Items, their levels and their ledger; corrections.
 
 #include "service/http/handlers.hpp"
 #include "service/http/outcome_reply.hpp"
@@ -171,21 +171,6 @@ pending_reply list_movements(request const& req, app& service)
         co_return problem(answer.error(), req);
 
     co_return reply{.body = to_page(*answer, limit)};
-}
-
-// POST /v1/imports
-pending_reply import_stock(request const& req, app& service)
-{
-    auto const command = parse_import(req);
-    if (!command)
-        co_return problem(command.error(), req);
-
-    auto const import = [&](db::link& db) { return service.imports.run(db, *command); };
-    auto const answer = co_await service.workers.run(import);
-    if (!answer)
-        co_return problem(answer.error(), req);
-
-    co_return done(*answer, 200);
 }
 
 } // namespace holdfast::http
