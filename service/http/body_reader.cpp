@@ -24,6 +24,8 @@ constexpr std::size_t limit_default = 50;
 constexpr std::size_t limit_max = 200;
 
 constexpr std::string_view query_pointer = "/query";
+constexpr std::string_view instant_fault =
+    "must be an RFC 3339 time in UTC, such as 2026-11-29T09:00:00Z";
 
 bool is_among(std::span<std::string_view const> allowed, std::string_view text)
 {
@@ -172,7 +174,7 @@ std::optional<timestamp> object_reader::instant_or_null(std::string_view name)
     auto const* const text = value->get_ptr<std::string const*>();
     auto const at = text == nullptr ? std::nullopt : parse_rfc3339(*text);
     if (!at)
-        fault(name, "must be an RFC 3339 time in UTC, such as 2026-11-29T09:00:00Z");
+        fault(name, std::string(instant_fault));
     return at;
 }
 
@@ -342,6 +344,17 @@ std::optional<bool> query_reader::boolean(std::string_view name)
     if (!word)
         return std::nullopt;
     return *word == "true";
+}
+
+std::optional<timestamp> query_reader::instant(std::string_view name)
+{
+    auto const* const value = find(name);
+    if (value == nullptr)
+        return std::nullopt;
+    auto const at = parse_rfc3339(*value);
+    if (!at)
+        fault(name, std::string(instant_fault));
+    return at;
 }
 
 std::size_t query_reader::limit()

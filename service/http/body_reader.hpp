@@ -129,6 +129,7 @@ public:
     [[nodiscard]] std::optional<std::string> one_of(std::string_view name,
                                                     std::span<std::string_view const> allowed);
     [[nodiscard]] std::optional<bool> boolean(std::string_view name);
+    [[nodiscard]] std::optional<timestamp> instant(std::string_view name);
 
     // `limit`, or its default.
     [[nodiscard]] std::size_t limit();

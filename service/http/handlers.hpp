@@ -93,6 +93,11 @@ pending_reply list_keys(request const&, app&);
 pending_reply create_key(request const&, app&);
 pending_reply revoke_key(request const&, app&);
 
+// reports.cpp
+pending_reply report_low_stock(request const&, app&);
+pending_reply report_held_longest(request const&, app&);
+pending_reply report_movements(request const&, app&);
+
 // trail.cpp
 pending_reply list_trail(request const&, app&);
 

@@ -44,6 +44,10 @@ constexpr std::array table{
     route{"POST", "/v1/counts/{id}/apply", apply_count, right::approve},
     route{"POST", "/v1/counts/{id}/cancel", cancel_count, right::stock},
 
+    route{"GET", "/v1/reports/low-stock", report_low_stock, right::read},
+    route{"GET", "/v1/reports/held-longest", report_held_longest, right::read},
+    route{"GET", "/v1/reports/movements", report_movements, right::read},
+
     route{"GET", "/v1/blocked-customers", list_blocked_customers, right::read},
     route{"PUT", "/v1/blocked-customers/{customer}", block_customer, right::settings},
     route{"DELETE", "/v1/blocked-customers/{customer}", unblock_customer, right::settings},

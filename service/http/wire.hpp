@@ -17,6 +17,7 @@
 #include "service/http/message.hpp"
 #include "service/imports.hpp"
 #include "service/json_writer.hpp"
+#include "service/reports.hpp"
 #include "service/reservations.hpp"
 #include "service/staff_accounts.hpp"
 #include "service/trail.hpp"
@@ -147,6 +148,10 @@ struct fast_path_request {
 
 [[nodiscard]] result<trail_filter> parse_trail_filter(request const&);
 
+[[nodiscard]] result<reports::low_stock_query> parse_low_stock_query(request const&);
+[[nodiscard]] result<reports::held_longest_query> parse_held_longest_query(request const&);
+[[nodiscard]] result<reports::movement_query> parse_movement_query(request const&);
+
 struct sign_in_attempt {
     std::string name;
     std::string password;
@@ -218,6 +223,9 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 // A page of a list: the first `limit` of what was found, and a cursor when there is more. So
 // whoever looks asks for one more than the limit.
 [[nodiscard]] std::string to_page(reservation_page const&);
+[[nodiscard]] std::string to_page(reports::low_stock_page const&);
+[[nodiscard]] std::string to_page(reports::held_longest_page const&);
+[[nodiscard]] std::string to_page(reports::movement_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<stock_count const> found, std::size_t limit);

@@ -17,6 +17,7 @@
 #include "service/fast_path/unfulfilled.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
+#include "service/reports.hpp"
 #include "service/staff_accounts.hpp"
 #include "service/staff_sessions.hpp"
 #include "service/trail.hpp"
@@ -250,6 +251,18 @@ void count_a_shelf(workbench& bench)
     CHECK_FALSE(bench.counts.show(bench.link, whole)->uncounted.empty());
     CHECK(word_of(bench.counts.cancel(bench.link, whole, {})) == "ok");
     CHECK(bench.counts.list(bench.link, {}).size() == 2);
+}
+
+// What a manager reads on Monday.
+void read_reports(workbench& bench)
+{
+    CHECK_FALSE(reports::held_longest(bench.link, {}).shown.empty());
+    CHECK_FALSE(reports::low_stock(bench.link, {}).next);
+    reports::movement_query week{.since = parse_rfc3339("2020-01-01T00:00:00Z").value(),
+                                 .until = parse_rfc3339("2120-01-01T00:00:00Z").value()};
+    CHECK_FALSE(reports::movements(bench.link, week)->shown.empty());
+    week.by = reports::grouping::by_sku;
+    CHECK_FALSE(reports::movements(bench.link, week)->shown.empty());
 }
 
 // What the workers do, and what is done about webhooks.
@@ -566,6 +579,7 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
     }
     workbench bench(place);
     count_a_shelf(bench);
+    read_reports(bench);
     keep(place, bench);
     employ(bench);
     be_overtaken(place, bench);

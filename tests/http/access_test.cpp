@@ -75,6 +75,9 @@ std::vector<operation> const operations{
     {"GET", "/v1/imports", "", 0},
     {"GET", "/v1/imports/nothing", "", 0},
     {"POST", "/v1/imports/nothing/undo", "", 2},
+    {"GET", "/v1/reports/low-stock", "", 0},
+    {"GET", "/v1/reports/held-longest", "", 0},
+    {"GET", "/v1/reports/movements", "", 0},
     {"GET", "/v1/audit", "", 0},
 };
 

@@ -329,6 +329,21 @@ void call_imports(checked_calls& call)
     call(all, {.target = all + "?cursor=x"});
 }
 
+// What is told of all items at once.
+void call_reports(checked_calls& call)
+{
+    std::string const all = "/v1/reports";
+    call("/v1/stock/{sku}", {.method = "PUT",
+                             .target = "/v1/stock/" + unique("SKU"),
+                             .body = R"({"on_hand":1,"low_stock_at":3})"});
+    for (std::string const name : {"/low-stock", "/held-longest"})
+        for (std::string const query : {"?limit=1", "?cursor=x"})
+            call(all + name, {.target = all + name + query});
+    std::string const period = "?from=2026-11-01T00:00:00Z&to=2026-11-30T00:00:00Z";
+    for (auto const& query : {period, period + "&by=sku&limit=1", period + "&by=x"})
+        call(all + "/movements", {.target = all + "/movements" + query});
+}
+
 // A shelf that is counted, and what can be refused of that.
 void call_counts(checked_calls& call)
 {
@@ -670,6 +685,7 @@ TEST_CASE("what the service answers is what is described, member by member")
     call_stock(call, sku);
     call_counts(call);
     call_imports(call);
+    call_reports(call);
     call_events(call);
     call_customers(call, sku);
     call_fast_path(call, sku);

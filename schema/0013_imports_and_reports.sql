@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What imports changed, kept for some time so that they can be undone.
+-- What imports changed, kept for some time so that they can be undone; and what reports go by.
 
 CREATE TABLE stock_import (
     id        uuid PRIMARY KEY,
@@ -47,3 +47,11 @@ CREATE TABLE stock_import_item (
 );
 
 CREATE INDEX stock_import_item_kept ON stock_import_item (import_id, sku) WHERE kept_back <> '';
+
+-- Items that say when they are low, for the report of those that are.
+CREATE INDEX item_low ON item (sku) WHERE low_stock_at IS NOT NULL;
+
+-- Movements of a period. The ledger is only appended to, so its pages are in the order of time: of
+-- each 32 of them the first and the last instant are kept, which costs a sale next to nothing.
+CREATE INDEX movement_at ON movement USING brin (at)
+    WITH (pages_per_range = 32, autosummarize = on);
