@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db/reservations.hpp"
 
+#include "db/levels.hpp"
 #include "sql/reservations.hpp"
 
 #include <algorithm>
@@ -77,6 +78,15 @@ struct line_row {
     std::int64_t confirmed = 0;
     std::int64_t returned = 0;
     std::int64_t restocked = 0;
+};
+
+struct placed_hold_row {
+    std::int64_t place = 0;
+    uuid reservation_id;
+    std::int64_t quantity = 0;
+    timestamp expires_at;
+    std::optional<std::string> customer;
+    std::optional<std::string> reference;
 };
 
 // Lines as columns for unnest.
@@ -184,11 +194,6 @@ std::vector<reservation> holds_of(transaction& tx, std::vector<due_row> const& d
     return all;
 }
 
-uuid after_all_ids()
-{
-    return *uuid::parse("ffffffff-ffff-ffff-ffff-ffffffffffff");
-}
-
 // What a list goes along: the narrowest of what is asked for, or all reservations.
 struct way {
     std::optional<std::string> reference = {};
@@ -210,7 +215,7 @@ std::vector<reservation_row> walk(transaction& tx, filter const& f, way const& b
     auto const state = f.state ? std::optional(std::string(to_string(*f.state))) : std::nullopt;
     auto const sku = by.sku ? std::nullopt : f.sku;
     return tx.many<reservation_row>(sql::reservations::walk, by.reference, by.customer, by.sku,
-                                    f.customer, sku, state, f.before.value_or(after_all_ids()),
+                                    f.customer, sku, state, f.before.value_or(uuid::last()),
                                     f.limit + 1);
 }
 
@@ -429,9 +434,17 @@ std::vector<counted> units_of_customers(transaction& tx, std::span<customer_item
     return tx.many<counted>(sql::reservations::units_of_customers, customers, skus, apart_from);
 }
 
-std::vector<hold_on_level> holds_on(transaction& tx, level_key const& at, std::size_t limit)
+std::vector<std::vector<hold_on_level>> holds_on(transaction& tx, std::span<level_key const> keys,
+                                                 std::size_t per_level_max)
 {
-    return tx.many<hold_on_level>(sql::reservations::holds_on, at.sku, at.location, limit);
+    levels::key_columns const columns(keys);
+    std::vector<std::vector<hold_on_level>> all(keys.size());
+    for (auto& r : tx.many<placed_hold_row>(sql::reservations::holds_on, columns.skus,
+                                            columns.locations, per_level_max))
+        all.at(static_cast<std::size_t>(r.place))
+            .push_back({r.reservation_id, r.quantity, r.expires_at, std::move(r.customer),
+                        std::move(r.reference)});
+    return all;
 }
 
 std::vector<hold_on_level> next_to_end(transaction& tx, level_key const& at, std::size_t limit)
@@ -447,7 +460,7 @@ open_on_level sum_open(transaction& tx, level_key const& at, std::size_t count_m
 page list(transaction& tx, filter const& f)
 {
     auto const by = way_of(f);
-    auto const before = f.before.value_or(after_all_ids());
+    auto const before = f.before.value_or(uuid::last());
     bool const is_whole = are_few_open(tx, f, by);
     auto rows = is_whole ? tx.many<reservation_row>(sql::reservations::list_open, by.sku, before,
                                                     f.limit + 1)

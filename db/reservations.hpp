@@ -164,11 +164,11 @@ struct hold_on_level {
     std::optional<std::string> reference;
 };
 
-// Oldest first.
-[[nodiscard]] std::vector<hold_on_level> holds_on(transaction&, level_key const&,
-                                                  std::size_t limit);
+// Of each of these levels, in their order: oldest first.
+[[nodiscard]] std::vector<std::vector<hold_on_level>>
+holds_on(transaction&, std::span<level_key const>, std::size_t per_level_max);
 
-// The same, those that end first before the others.
+// Of one level, those that end first before the others.
 [[nodiscard]] std::vector<hold_on_level> next_to_end(transaction&, level_key const&,
                                                      std::size_t limit);
 

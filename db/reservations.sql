@@ -240,13 +240,17 @@ SELECT id, expires_at
  ORDER BY id
    FOR UPDATE;
 
--- name: holds_on(sku, location, row_count) :many
-SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
-  FROM reservation_line l
-  JOIN reservation r ON r.id = l.reservation_id
- WHERE l.sku = :sku AND l.location = :location AND l.held_until > now()
- ORDER BY r.id
- LIMIT :row_count::bigint;
+-- The open holds on each of these levels, by the level's place.
+-- name: holds_on(skus, locations, per_level_max) :many
+SELECT w.place - 1, h.id, h.quantity, h.expires_at, h.customer, h.reference
+  FROM unnest(:skus::text[], :locations::text[]) WITH ORDINALITY AS w(sku, location, place)
+ CROSS JOIN LATERAL (SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
+                       FROM reservation_line l
+                       JOIN reservation r ON r.id = l.reservation_id
+                      WHERE l.sku = w.sku AND l.location = w.location AND l.held_until > now()
+                      ORDER BY r.id
+                      LIMIT :per_level_max::bigint) AS h
+ ORDER BY w.place, h.id;
 
 -- The open holds on a level, those that end first before the others.
 -- name: next_to_end(sku, location, row_count) :many

@@ -8,6 +8,7 @@
 #include "db/transact.hpp"
 #include "service/ledger.hpp"
 #include "service/reclaiming.hpp"
+#include "service/refused_rows.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,6 +17,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <span>
 
 namespace holdfast {
 
@@ -42,10 +44,9 @@ adjustment as_it_stands(db::transaction& tx, db::movements::entry const& entry)
     for (auto& found : db::levels::of_items(tx, {at.sku.str()}))
         if (found.at == at)
             a.level.level = found.level;
+    std::vector const keys{at};
     if (a.level.level.short_by() > 0)
-        for (auto& h : db::reservations::holds_on(tx, at, holds_listed_max))
-            a.holds.push_back({h.reservation_id, h.quantity, h.expires_at, std::move(h.customer),
-                               std::move(h.reference)});
+        a.holds = std::move(concerned_holds(tx, keys, holds_listed_max).front());
     return a;
 }
 
@@ -152,34 +153,10 @@ bulk_adjustment replay_all(db::transaction& tx, bulk_adjust_command const& cmd,
     return as_they_stand(tx, db::movements::of_versions(tx, keys, versions), keys);
 }
 
-// The refusals of single rows, gathered.
-class refused_rows {
-public:
-    void add(std::size_t row, refusal why)
-    {
-        first_ = rows_.empty() ? why.code : std::min(first_, why.code);
-        rows_.push_back({fmt::format("/rows/{}", row), std::move(why.detail), 0, {}, why.code});
-    }
-
-    [[nodiscard]] bool is_empty() const noexcept { return rows_.empty(); }
-
-    [[nodiscard]] refusal to_refusal() &&
-    {
-        return {.code = first_,
-                .detail =
-                    fmt::format("Rows that are refused: {}. Nothing was changed.", rows_.size()),
-                .errors = std::move(rows_)};
-    }
-
-private:
-    std::vector<invalid_member> rows_;
-    errc first_ = errc::validation_failed;
-};
-
 // Moves every row whose level is locked. A level that is not has no item.
 refused_rows move_rows(ledger& book, bulk_adjust_command const& cmd, aftermath& after)
 {
-    refused_rows refused;
+    refused_rows refused("rows");
     for (std::size_t i = 0; i < cmd.rows.size(); ++i) {
         auto const& row = cmd.rows[i];
         if (!book.has(row.at)) {
@@ -255,6 +232,20 @@ bulk_adjust_command both_ends_of(transfer_command const& cmd)
 }
 
 } // namespace
+
+std::vector<std::vector<concerned_hold>>
+concerned_holds(db::transaction& tx, std::span<level_key const> levels, std::size_t per_level_max)
+{
+    std::vector<std::vector<concerned_hold>> all;
+    all.reserve(levels.size());
+    for (auto& found : db::reservations::holds_on(tx, levels, per_level_max)) {
+        auto& holds = all.emplace_back();
+        for (auto& h : found)
+            holds.push_back({h.reservation_id, h.quantity, h.expires_at, std::move(h.customer),
+                             std::move(h.reference)});
+    }
+    return all;
+}
 
 result<outcome<adjustment>> adjustments::adjust(db::link& link, adjust_command const& cmd) const
 {

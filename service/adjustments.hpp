@@ -4,6 +4,7 @@
 #pragma once
 
 #include "db/link.hpp"
+#include "db/transaction.hpp"
 #include "service/catalogue.hpp"
 #include "service/idempotency.hpp"
 #include "service/metrics.hpp"
@@ -11,7 +12,9 @@
 #include "stock/result.hpp"
 
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +45,10 @@ struct concerned_hold {
     std::optional<std::string> customer;
     std::optional<std::string> reference;
 };
+
+// Of each level, in their order: oldest first.
+[[nodiscard]] std::vector<std::vector<concerned_hold>>
+concerned_holds(db::transaction&, std::span<level_key const> levels, std::size_t per_level_max);
 
 struct adjustment {
     ledger_entry entry;

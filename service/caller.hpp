@@ -22,10 +22,11 @@ enum class right : unsigned {
     settings = 8, // items, blocked customers, webhooks, the fast path; read the audit trail
     keys = 16,    // make and revoke API keys
     staff = 32,   // make, change and remove accounts
+    approve = 64, // let what others counted or imported become the numbers, or undo it
 };
 
-inline constexpr std::array<std::string_view, 6> right_names{"read",     "reserve", "stock",
-                                                             "settings", "keys",    "staff"};
+inline constexpr std::array<std::string_view, 7> right_names{
+    "read", "reserve", "stock", "settings", "keys", "staff", "approve"};
 
 using rights = unsigned; // a set of them
 
@@ -52,12 +53,15 @@ struct role_rule {
 inline constexpr std::array<role_rule, 6> role_rules{{
     {"viewer", static_cast<rights>(right::read), true, true},
     {"shop", right::read | right::reserve, true, false},
-    {"admin", right::read | right::reserve | right::stock | right::settings | right::keys, true,
-     false},
+    {"admin",
+     right::read | right::reserve | right::stock | right::settings | right::keys | right::approve,
+     true, false},
     {"clerk", right::read | right::reserve | right::stock, false, true},
-    {"manager", right::read | right::reserve | right::stock | right::settings, false, true},
+    {"manager", right::read | right::reserve | right::stock | right::settings | right::approve,
+     false, true},
     {"owner",
-     right::read | right::reserve | right::stock | right::settings | right::keys | right::staff,
+     right::read | right::reserve | right::stock | right::settings | right::keys | right::staff |
+         right::approve,
      false, true},
 }};
 

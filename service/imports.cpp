@@ -238,13 +238,15 @@ public:
     struct move {
         level_key at;
         change what;
+        std::size_t line = 0;
     };
 
     import_plan(import_command const& cmd, std::vector<import_row> const& rows,
                 std::vector<db::items::row> present)
         : cmd_(cmd), rows_(rows)
     {
-        report_ = {.mode = cmd.mode, .run = cmd.run, .rows = rows.size(), .differences = {}};
+        report_ = {
+            .id = {}, .mode = cmd.mode, .run = cmd.run, .rows = rows.size(), .differences = {}};
         for (auto& item : present)
             present_.emplace(item.sku, std::move(item));
         items_ = present_;
@@ -268,6 +270,23 @@ public:
             if (auto const old = present_.find(name); old != present_.end() && old->second != item)
                 rows.push_back(item);
         return rows;
+    }
+
+    // Of items that are made or changed, what they were and what they become. One that is made was
+    // not on sale before, and is not again once the import is undone.
+    [[nodiscard]] std::vector<db::imports::changed_item> item_changes() const
+    {
+        std::vector<db::imports::changed_item> changes;
+        for (auto const& [name, item] : items_) {
+            auto const old = present_.find(name);
+            if (old == present_.end()) {
+                changes.push_back({item, item});
+                changes.back().before.on_sale = false;
+            } else if (old->second != item) {
+                changes.push_back({old->second, item});
+            }
+        }
+        return changes;
     }
 
     [[nodiscard]] std::vector<level_key> levels() const
@@ -295,7 +314,8 @@ public:
     [[nodiscard]] std::vector<move> const& moves() const { return moves_; }
     [[nodiscard]] std::vector<level_key> const& short_levels() const { return short_levels_; }
 
-    [[nodiscard]] result<import_report> report() &&
+    // Tells it once.
+    [[nodiscard]] result<import_report> report()
     {
         if (!faults_.is_empty())
             return std::move(faults_).to_refusal();
@@ -321,7 +341,8 @@ private:
                               {.kind = kind(is_new),
                                .on_hand_delta = after - before,
                                .by = {.actor = cmd_.actor, .reason = reason()},
-                               .shortage = db::levels::shortage::allowed}});
+                               .shortage = db::levels::shortage::allowed},
+                              row.line});
     }
 
     void note(import_row const& row, stock_level const& level, units after, bool is_new)
@@ -375,18 +396,20 @@ private:
 // A finished import is kept by its numbers; the list of differences is told once.
 std::string kept_text(import_report const& r)
 {
-    return fmt::format("{} {} {} {}", r.rows, r.created, r.changed, r.unchanged);
+    return fmt::format("{} {} {} {} {}", r.rows, r.created, r.changed, r.unchanged,
+                       r.id.value().str());
 }
 
 import_report report_of(import_command const& cmd, std::string const& kept)
 {
-    import_report r{.mode = cmd.mode, .run = cmd.run, .differences = {}};
+    import_report r{.id = {}, .mode = cmd.mode, .run = cmd.run, .differences = {}};
     auto const* at = kept.data();
     auto const* const end = at + kept.size();
     for (auto* const number : {&r.rows, &r.created, &r.changed, &r.unchanged}) {
         at = std::from_chars(at, end, *number).ptr;
         at += at < end ? 1 : 0;
     }
+    r.id = uuid::parse(std::string_view(at, static_cast<std::size_t>(end - at)));
     return r;
 }
 
@@ -394,6 +417,7 @@ void note_import(db::transaction& tx, import_command const& cmd, import_report c
 {
     json_writer detail;
     detail.begin_object();
+    detail.member("id", report.id);
     detail.member("mode", to_string(report.mode));
     detail.member("rows", report.rows);
     detail.member("created", report.created);
@@ -401,6 +425,27 @@ void note_import(db::transaction& tx, import_command const& cmd, import_report c
     detail.member("unchanged", report.unchanged);
     detail.end_object();
     trail::note(tx, {cmd.actor, cmd.request_id}, {"import.applied", "catalogue", detail.take()});
+}
+
+// Keeps what it takes to undo it.
+void keep(db::transaction& tx, import_command const& cmd, import_report const& report,
+          import_plan const& plan)
+{
+    std::vector<db::imports::moved_level> moved;
+    moved.reserve(plan.moves().size());
+    for (auto const& each : plan.moves())
+        moved.push_back({each.at, static_cast<std::int64_t>(each.line), each.what.on_hand_delta});
+    db::imports::row const made{.id = report.id.value(),
+                                .mode = std::string(to_string(report.mode)),
+                                .actor = cmd.actor,
+                                .at = {},
+                                .rows = static_cast<std::int64_t>(report.rows),
+                                .created = static_cast<std::int64_t>(report.created),
+                                .changed = static_cast<std::int64_t>(report.changed),
+                                .unchanged = static_cast<std::int64_t>(report.unchanged),
+                                .undone_by = {},
+                                .undone_at = {}};
+    db::imports::write(tx, made, moved, plan.item_changes());
 }
 
 // Levels of these items by what is promised and still stands: holds that are due do not count.
@@ -444,12 +489,16 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     else
         plan.judge([&](level_key const& at) -> stock_level const& { return book.level(at); });
     after.short_levels = plan.short_levels();
-    for (auto const& [at, what] : plan.moves())
-        book.move(at, what);
-    auto const changed = plan.changed_items();
-    HOLDFAST_TRY(auto report, std::move(plan).report());
-    db::items::update(tx, changed);
+    auto const id = uuid::make_v7();
+    for (auto each : plan.moves()) {
+        each.what.by.reference = import_reference(id);
+        book.move(each.at, each.what);
+    }
+    HOLDFAST_TRY(auto report, plan.report());
+    report.id = id;
+    db::items::update(tx, plan.changed_items());
     book.write();
+    keep(tx, cmd, report, plan);
     note_import(tx, cmd, report);
     idempotency::finish(tx, cmd.key, kept_text(report));
     after.moved = book.movements();
@@ -468,11 +517,16 @@ result<outcome<import_report>> preview(db::transaction& tx, import_command const
     auto const skus = skus_of(rows);
     import_plan plan(cmd, rows, db::items::by_skus(tx, skus));
     plan.judge(standing_levels(tx, skus));
-    HOLDFAST_TRY(auto report, std::move(plan).report());
+    HOLDFAST_TRY(auto report, plan.report());
     return outcome<import_report>{std::move(report), false};
 }
 
 } // namespace
+
+std::string import_reference(uuid const& id)
+{
+    return "import-" + id.str();
+}
 
 std::string_view to_string(import_mode mode) noexcept
 {

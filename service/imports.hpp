@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A catalogue or a delivery in one file: all of it or nothing, with every fault named by its row.
+// What was applied can be undone for 30 days.
 #pragma once
 
+#include "db/imports.hpp"
 #include "db/link.hpp"
 #include "service/idempotency.hpp"
 #include "service/metrics.hpp"
+#include "service/trail.hpp"
 #include "stock/result.hpp"
+#include "stock/uuid.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -40,6 +44,7 @@ struct import_difference {
 };
 
 struct import_report {
+    std::optional<uuid> id; // of what was applied, and not before such ids were given
     import_mode mode = import_mode::set;
     import_run run = import_run::apply;
     std::size_t rows = 0;
@@ -48,6 +53,27 @@ struct import_report {
     std::size_t unchanged = 0;
     std::vector<import_difference> differences; // the first 1000
 };
+
+// One that was applied, as it stands.
+struct past_import {
+    db::imports::row made;
+    // Once it is undone: settings that others had changed since, the first 1000.
+    std::vector<db::imports::kept_back> kept_back;
+};
+
+struct import_filter {
+    std::optional<uuid> before; // continue after this one: newest first
+    std::size_t limit = 50;
+};
+
+struct undo_command {
+    uuid id;
+    staff by;
+    bool allow_short = false;
+};
+
+// What stands in the ledger as the reference of what an import moved, or its undoing.
+[[nodiscard]] std::string import_reference(uuid const&);
 
 [[nodiscard]] std::string_view to_string(import_mode) noexcept;
 [[nodiscard]] std::optional<import_mode> parse_import_mode(std::string_view) noexcept;
@@ -58,6 +84,17 @@ public:
 
     // Refusals: idempotency_key_*, validation_failed (every faulty row; the first 100 are listed).
     [[nodiscard]] result<outcome<import_report>> run(db::link&, import_command const&) const;
+
+    [[nodiscard]] std::vector<db::imports::row> list(db::link&, import_filter const&) const;
+
+    // Refusals: not_found.
+    [[nodiscard]] result<past_import> show(db::link&, uuid const&) const;
+
+    // Moves every level back by as much as the import moved it, all of them or none, once; what
+    // happened since stays. Settings that are still what the import wrote become what they were;
+    // items it made are paused. Refusals: not_found; of single rows would_go_negative,
+    // would_be_short, quantity_overflow.
+    [[nodiscard]] result<outcome<past_import>> undo(db::link&, undo_command const&) const;
 
 private:
     metrics& metrics_;

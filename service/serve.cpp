@@ -236,6 +236,7 @@ int serve(serve_options const& options)
     catalogue const items(settings.strategy, strategies.names());
     adjustments const adjusting(counted);
     imports const importing(counted);
+    counts const counting(counted);
     auto const first = furnish(base, options, importing);
 
     worker_pool workers(pool_options_of(settings, base.session()), counted);
@@ -261,8 +262,8 @@ int serve(serve_options const& options)
     staff_door people(base.session(), workers);
     http::app app{settings, counted,   workers,   desk,       roster,          inspector,
                   door,     keys,      blocked,   key_limits, customer_limits, reserving,
-                  items,    adjusting, importing, audits,     watch,           events,
-                  bell,     hooks,     people};
+                  items,    adjusting, importing, counting,   audits,          watch,
+                  events,   bell,      hooks,     people};
     workers::background const working(settings, base.session(), events, bell, guard, roster,
                                       reserving, counted);
     auto const where = parse_endpoint(settings.listen).value();

@@ -39,6 +39,7 @@ text text_of(errc code) noexcept
     case errc::precondition_failed:
         return {"precondition-failed", "The present state is not the expected one"};
     case errc::last_owner: return {"last-owner", "There has to be an owner"};
+    case errc::count_closed: return {"count-closed", "The count is applied or cancelled"};
     case errc::already_confirmed:
         return {"already-confirmed", "The reservation is already confirmed"};
     case errc::already_released: return {"already-released", "The reservation is already released"};

@@ -25,6 +25,7 @@ enum class errc {
     events_expired,
     precondition_failed,
     last_owner,
+    count_closed,
     already_confirmed,
     already_released,
     reservation_expired,

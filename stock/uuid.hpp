@@ -38,6 +38,14 @@ public:
         return id;
     }
 
+    // Behind every id there is: lists that show the newest first begin there.
+    [[nodiscard]] static uuid last() noexcept
+    {
+        uuid id;
+        id.bytes_.fill(0xff);
+        return id;
+    }
+
     auto operator<=>(uuid const&) const = default;
 
     static constexpr std::uint16_t hint_max = 0x0fff;

@@ -8,6 +8,7 @@
 #include "service/blocked_customers.hpp"
 #include "service/catalogue.hpp"
 #include "service/config.hpp"
+#include "service/counts.hpp"
 #include "service/event_bell.hpp"
 #include "service/event_feed.hpp"
 #include "service/fast_path/desk.hpp"
@@ -43,6 +44,7 @@ struct app {
     holdfast::catalogue const& catalogue;
     holdfast::adjustments const& adjustments;
     holdfast::imports const& imports;
+    holdfast::counts const& counts;
     holdfast::auditor& auditor;
     holdfast::lookout const& lookout;
     holdfast::event_feed const& events;

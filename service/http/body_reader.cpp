@@ -24,6 +24,8 @@ constexpr std::size_t limit_default = 50;
 constexpr std::size_t limit_max = 200;
 
 constexpr std::string_view query_pointer = "/query";
+constexpr std::string_view instant_fault =
+    "must be an RFC 3339 time in UTC, such as 2026-11-29T09:00:00Z";
 
 bool is_among(std::span<std::string_view const> allowed, std::string_view text)
 {
@@ -172,7 +174,7 @@ std::optional<timestamp> object_reader::instant_or_null(std::string_view name)
     auto const* const text = value->get_ptr<std::string const*>();
     auto const at = text == nullptr ? std::nullopt : parse_rfc3339(*text);
     if (!at)
-        fault(name, "must be an RFC 3339 time in UTC, such as 2026-11-29T09:00:00Z");
+        fault(name, std::string(instant_fault));
     return at;
 }
 
@@ -241,6 +243,32 @@ object_reader::words_or_null(std::string_view name, std::span<std::string_view c
         return words;
     fault(name, fmt::format("must be an array of one or more of {}", fmt::join(allowed, ", ")));
     return std::nullopt;
+}
+
+std::optional<std::vector<std::string>>
+object_reader::texts_or_null(std::string_view name, text_check fault_of, std::size_t count_max)
+{
+    auto const* const value = find_not_null(name);
+    if (value == nullptr)
+        return std::nullopt;
+    if (!value->is_array() || value->empty() || value->size() > count_max) {
+        fault(name, fmt::format("must be an array of 1 to {} strings", count_max));
+        return std::nullopt;
+    }
+    auto const pointer = pointer_to(pointer_, name);
+    std::vector<std::string> texts;
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < value->size(); ++i) {
+        auto const* const text = (*value)[i].get_ptr<std::string const*>();
+        auto wrong = text == nullptr ? "must be a string" : fault_of(*text);
+        if (!wrong && !seen.insert(*text).second)
+            wrong = "stands there already";
+        if (wrong)
+            faults_->add(pointer_to(pointer, i), std::move(*wrong));
+        else
+            texts.push_back(*text);
+    }
+    return texts;
 }
 
 void object_reader::fault(std::string_view name, std::string detail)
@@ -318,6 +346,17 @@ std::optional<bool> query_reader::boolean(std::string_view name)
     return *word == "true";
 }
 
+std::optional<timestamp> query_reader::instant(std::string_view name)
+{
+    auto const* const value = find(name);
+    if (value == nullptr)
+        return std::nullopt;
+    auto const at = parse_rfc3339(*value);
+    if (!at)
+        fault(name, std::string(instant_fault));
+    return at;
+}
+
 std::size_t query_reader::limit()
 {
     auto const* const value = find("limit");
@@ -342,6 +381,17 @@ std::optional<std::string> query_reader::cursor(std::string_view list)
     if (!last_shown)
         fault("cursor", "must be a next_cursor of this list");
     return last_shown;
+}
+
+std::optional<uuid> query_reader::id_cursor(std::string_view list)
+{
+    auto const last_shown = cursor(list);
+    if (!last_shown)
+        return std::nullopt;
+    auto const id = uuid::parse(*last_shown);
+    if (!id)
+        fault("cursor", "must be a next_cursor of this list");
+    return id;
 }
 
 std::optional<std::int64_t> query_reader::number_cursor(std::string_view list)

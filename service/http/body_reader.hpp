@@ -30,6 +30,7 @@ struct text_rule {
 
 inline constexpr text_rule short_text_rule{.length_max = name_length_max}; // customer, reference
 inline constexpr text_rule reason_rule{.length_max = 500};
+inline constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
 // What is wrong with a text by its rule, or nothing.
 [[nodiscard]] std::optional<std::string> fault_of_text(std::string_view text, text_rule const&);
@@ -70,6 +71,10 @@ public:
     // An array of these words, each at most once. Null is as good as absent.
     [[nodiscard]] std::optional<std::vector<std::string>>
     words_or_null(std::string_view name, std::span<std::string_view const> allowed);
+
+    // An array of 1 to `count_max` texts, each at most once. Null is as good as absent.
+    [[nodiscard]] std::optional<std::vector<std::string>>
+    texts_or_null(std::string_view name, text_check, std::size_t count_max);
 
     // An object of the caller's own making, in its shortest form.
     [[nodiscard]] std::optional<std::string> free_object(std::string_view name,
@@ -124,6 +129,7 @@ public:
     [[nodiscard]] std::optional<std::string> one_of(std::string_view name,
                                                     std::span<std::string_view const> allowed);
     [[nodiscard]] std::optional<bool> boolean(std::string_view name);
+    [[nodiscard]] std::optional<timestamp> instant(std::string_view name);
 
     // `limit`, or its default.
     [[nodiscard]] std::size_t limit();
@@ -134,6 +140,9 @@ public:
 
     // The same where it holds a number above 0.
     [[nodiscard]] std::optional<std::int64_t> number_cursor(std::string_view list);
+
+    // The same where it holds an id.
+    [[nodiscard]] std::optional<uuid> id_cursor(std::string_view list);
 
     void fault(std::string_view name, std::string detail);
 

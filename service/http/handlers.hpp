@@ -30,12 +30,25 @@ pending_reply adjust_stock(request const&, app&);
 pending_reply adjust_many(request const&, app&);
 pending_reply transfer_stock(request const&, app&);
 pending_reply list_movements(request const&, app&);
-pending_reply import_stock(request const&, app&);
+
+// counts.cpp
+pending_reply open_count(request const&, app&);
+pending_reply list_counts(request const&, app&);
+pending_reply show_count(request const&, app&);
+pending_reply enter_counted(request const&, app&);
+pending_reply apply_count(request const&, app&);
+pending_reply cancel_count(request const&, app&);
 
 // customers.cpp
 pending_reply list_blocked_customers(request const&, app&);
 pending_reply block_customer(request const&, app&);
 pending_reply unblock_customer(request const&, app&);
+
+// imports.cpp
+pending_reply import_stock(request const&, app&);
+pending_reply list_imports(request const&, app&);
+pending_reply show_import(request const&, app&);
+pending_reply undo_import(request const&, app&);
 
 // tokens.cpp
 pending_reply give_token(request const&, app&);
@@ -79,6 +92,11 @@ pending_reply set_staff_password(request const&, app&);
 pending_reply list_keys(request const&, app&);
 pending_reply create_key(request const&, app&);
 pending_reply revoke_key(request const&, app&);
+
+// reports.cpp
+pending_reply report_low_stock(request const&, app&);
+pending_reply report_held_longest(request const&, app&);
+pending_reply report_movements(request const&, app&);
 
 // trail.cpp
 pending_reply list_trail(request const&, app&);

@@ -31,6 +31,7 @@ int status_of(errc code) noexcept
     case errc::method_not_allowed: return 405;
     case errc::idempotency_key_in_progress:
     case errc::last_owner:
+    case errc::count_closed:
     case errc::already_confirmed:
     case errc::already_released:
     case errc::reservation_expired:

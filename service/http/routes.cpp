@@ -31,7 +31,22 @@ constexpr std::array table{
     route{"GET", "/v1/stock/{sku}/movements", list_movements, right::read},
     route{"POST", "/v1/adjustments", adjust_many, right::stock},
     route{"POST", "/v1/transfers", transfer_stock, right::stock},
+
     route{"POST", "/v1/imports", import_stock, right::stock, import_bytes_max, "text/csv"},
+    route{"GET", "/v1/imports", list_imports, right::read},
+    route{"GET", "/v1/imports/{id}", show_import, right::read},
+    route{"POST", "/v1/imports/{id}/undo", undo_import, right::approve},
+
+    route{"POST", "/v1/counts", open_count, right::stock},
+    route{"GET", "/v1/counts", list_counts, right::read},
+    route{"GET", "/v1/counts/{id}", show_count, right::read},
+    route{"PUT", "/v1/counts/{id}/entries", enter_counted, right::stock},
+    route{"POST", "/v1/counts/{id}/apply", apply_count, right::approve},
+    route{"POST", "/v1/counts/{id}/cancel", cancel_count, right::stock},
+
+    route{"GET", "/v1/reports/low-stock", report_low_stock, right::read},
+    route{"GET", "/v1/reports/held-longest", report_held_longest, right::read},
+    route{"GET", "/v1/reports/movements", report_movements, right::read},
 
     route{"GET", "/v1/blocked-customers", list_blocked_customers, right::read},
     route{"PUT", "/v1/blocked-customers/{customer}", block_customer, right::settings},

@@ -39,6 +39,11 @@ inline constexpr std::string_view blocked_list = "b";
 inline constexpr std::string_view trail_list = "t";
 inline constexpr std::string_view staff_list = "s";
 inline constexpr std::string_view keys_list = "k";
+inline constexpr std::string_view counts_list = "c";
+inline constexpr std::string_view imports_list = "p";
+inline constexpr std::string_view low_stock_list = "l";
+inline constexpr std::string_view held_longest_list = "h";
+inline constexpr std::string_view movement_sums_list = "u";
 
 // An opaque cursor that says where the next page of a list begins. Cursors of one list mean nothing
 // to another: `list` is its name.

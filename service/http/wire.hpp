@@ -8,6 +8,7 @@
 #include "service/audit.hpp"
 #include "service/blocked_customers.hpp"
 #include "service/catalogue.hpp"
+#include "service/counts.hpp"
 #include "service/event_feed.hpp"
 #include "service/explanation.hpp"
 #include "service/fast_path/door.hpp"
@@ -16,6 +17,7 @@
 #include "service/http/message.hpp"
 #include "service/imports.hpp"
 #include "service/json_writer.hpp"
+#include "service/reports.hpp"
 #include "service/reservations.hpp"
 #include "service/staff_accounts.hpp"
 #include "service/trail.hpp"
@@ -27,6 +29,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace holdfast::http {
 
@@ -66,8 +69,20 @@ struct explanation_query {
 [[nodiscard]] result<bulk_adjust_command> parse_bulk_adjust(request const&);
 [[nodiscard]] result<transfer_command> parse_transfer(request const&);
 
+// Refusals of those with a count in their path: not_found, when it cannot be the id of one.
+// Refusals of those with a key: idempotency_key_missing.
+[[nodiscard]] result<open_count_command> parse_open_count(request const&);
+[[nodiscard]] result<enter_counted_command> parse_enter_counted(request const&);
+[[nodiscard]] result<uuid> parse_count_id(request const&);
+[[nodiscard]] result<count_filter> parse_count_filter(request const&);
+
 // The command looks into the request's body. Refusals: idempotency_key_missing.
 [[nodiscard]] result<import_command> parse_import(request const&);
+
+// Refusals of those with an import in their path: not_found, when it cannot be the id of one.
+[[nodiscard]] result<uuid> parse_import_id(request const&);
+[[nodiscard]] result<undo_command> parse_undo(request const&);
+[[nodiscard]] result<import_filter> parse_import_filter(request const&);
 
 // Where a reader of the feed wants to go on, and what it wants to hear of.
 struct event_query {
@@ -133,6 +148,10 @@ struct fast_path_request {
 
 [[nodiscard]] result<trail_filter> parse_trail_filter(request const&);
 
+[[nodiscard]] result<reports::low_stock_query> parse_low_stock_query(request const&);
+[[nodiscard]] result<reports::held_longest_query> parse_held_longest_query(request const&);
+[[nodiscard]] result<reports::movement_query> parse_movement_query(request const&);
+
 struct sign_in_attempt {
     std::string name;
     std::string password;
@@ -182,12 +201,18 @@ struct new_api_key {
 [[nodiscard]] std::string to_json(bulk_adjustment const&);
 [[nodiscard]] std::string to_json(transfer const&);
 [[nodiscard]] std::string to_json(explanation const&);
+[[nodiscard]] std::string to_json(shown_count const&);
+[[nodiscard]] std::string to_json(std::vector<count_entry> const&);
 [[nodiscard]] std::string to_json(import_report const&);
+[[nodiscard]] std::string to_json(past_import const&);
 [[nodiscard]] std::string to_json(audit_report const&);
 [[nodiscard]] std::string to_json(event const&);
 [[nodiscard]] std::string to_json(event_page const&);
 [[nodiscard]] std::string to_json(webhook const&);
 [[nodiscard]] std::string to_json(webhook_delivery const&);
+
+// A hold on a level that is short.
+void write_hold(json_writer&, concerned_hold const&);
 
 // The member of an item that says what stands before it.
 void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
@@ -198,8 +223,13 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 // A page of a list: the first `limit` of what was found, and a cursor when there is more. So
 // whoever looks asks for one more than the limit.
 [[nodiscard]] std::string to_page(reservation_page const&);
+[[nodiscard]] std::string to_page(reports::low_stock_page const&);
+[[nodiscard]] std::string to_page(reports::held_longest_page const&);
+[[nodiscard]] std::string to_page(reports::movement_page const&);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<stock_count const> found, std::size_t limit);
+[[nodiscard]] std::string to_page(std::span<db::imports::row const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<blocked_customer const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<trail_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<staff_account const> found, std::size_t limit);

@@ -155,17 +155,6 @@ void write(json_writer& out, adjustment const& a)
     out.end_object();
 }
 
-void write(json_writer& out, concerned_hold const& hold)
-{
-    out.begin_object();
-    out.member("reservation_id", hold.reservation_id);
-    out.member("quantity", hold.quantity);
-    out.member("expires_at", hold.expires_at);
-    out.member("customer", hold.customer);
-    out.member("reference", hold.reference);
-    out.end_object();
-}
-
 void write(json_writer& out, db::movements::sum const& sum)
 {
     out.begin_object();
@@ -221,7 +210,7 @@ void write(json_writer& out, level_explanation const& l)
         out.null();
     }
     write_array<db::movements::sum>(out, "sums", l.sums, write_one);
-    write_array<concerned_hold>(out, "holds", l.holds, write_one);
+    write_array<concerned_hold>(out, "holds", l.holds, write_hold);
     out.key("more_holds");
     out.begin_object();
     out.member("count", l.more_holds);
@@ -231,6 +220,17 @@ void write(json_writer& out, level_explanation const& l)
 }
 
 } // namespace
+
+void write_hold(json_writer& out, concerned_hold const& hold)
+{
+    out.begin_object();
+    out.member("reservation_id", hold.reservation_id);
+    out.member("quantity", hold.quantity);
+    out.member("expires_at", hold.expires_at);
+    out.member("customer", hold.customer);
+    out.member("reference", hold.reference);
+    out.end_object();
+}
 
 std::string to_json(reservation const& r)
 {
@@ -262,7 +262,7 @@ std::string to_json(adjustment const& a)
     out.begin_object();
     write_members(out, a);
     if (a.level.level.short_by() > 0)
-        write_array<concerned_hold>(out, "holds", a.holds, write_one);
+        write_array<concerned_hold>(out, "holds", a.holds, write_hold);
     out.end_object();
     return out.take();
 }
@@ -304,6 +304,7 @@ std::string to_json(import_report const& report)
 {
     json_writer out;
     out.begin_object();
+    out.member("id", report.id);
     out.member("mode", to_string(report.mode));
     out.member("dry_run", report.run == import_run::preview);
     out.member("rows", report.rows);

@@ -2,6 +2,7 @@
 // How requests become commands, or all that is wrong with them.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/secrets.hpp"
@@ -20,66 +21,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr text_rule name_rule{.length_max = 200, .length_min = 0};
+constexpr text_rule item_name_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule search_rule{.length_max = 200, .length_min = 0};
 constexpr text_rule strategy_rule{.length_max = 50};
 constexpr text_rule token_rule{.length_max = 200};
-constexpr text_rule note_rule{.length_max = 1000, .length_min = 0, .may_have_lines = true};
 
 constexpr std::array<std::string_view, 4> state_words{"held", "confirmed", "released", "expired"};
 constexpr std::array<std::string_view, 3> import_mode_words{"set", "add", "count"};
 constexpr std::array<std::string_view, 1> if_expired_words{"reserve_again"};
-
-// Notes every parameter of the query, for requests that take none.
-void refuse_query(request const& req, invalid_members& faults)
-{
-    query_reader(req.query, faults).finish();
-}
-
-// The one Idempotency-Key of a request. Notes a fault when there is no telling what it is.
-std::optional<std::string> read_key(request const& req, invalid_members& faults)
-{
-    constexpr std::string_view name = "idempotency-key";
-    constexpr std::string_view key_pointer = "/header/idempotency-key";
-    auto const is_key = [&](auto const& header) { return header.first == name; };
-    auto const count = std::ranges::count_if(req.headers, is_key);
-    if (count == 0)
-        return std::nullopt;
-    if (count > 1) {
-        faults.add(std::string(key_pointer), "must be there once");
-        return std::nullopt;
-    }
-    auto key = parse_idempotency_key(std::ranges::find_if(req.headers, is_key)->second);
-    if (!key)
-        faults.add(std::string(key_pointer), "must be 1 to 255 printable ASCII characters, "
-                                             "bare or as a quoted string");
-    return key;
-}
-
-// What a request asks for: `operation` names the route, `asked` the rest in one canonical way.
-struct asked_for {
-    std::string_view operation;
-    std::string asked;
-};
-
-// The key of a request, after everything else was read: what is wrong with the request comes first.
-result<request_key> key_of(request const& req, asked_for const& what, invalid_members& faults)
-{
-    auto key = read_key(req, faults);
-    HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    if (!key)
-        return refusal{.code = errc::idempotency_key_missing,
-                       .detail = "Send an Idempotency-Key header: one for each thing you mean to "
-                                 "happen, the same when you retry."};
-
-    std::string canonical(what.operation);
-    for (auto const& part : req.captured)
-        canonical += '\n' + part;
-    canonical += '\n' + what.asked;
-    return request_key{.api_key_id = req.who.api_key_id,
-                       .key = std::move(*key),
-                       .fingerprint = fingerprint(canonical)};
-}
 
 // What no id looks like is the id of nothing, so this is no fault of the request's form.
 result<uuid> id_in_path(request const& req)
@@ -345,14 +294,9 @@ result<reservation_filter> parse_reservation_filter(request const& req)
         .sku = name ? std::optional(sku(std::move(*name))) : std::nullopt,
         .customer = query.text("customer", short_text_rule),
         .reference = query.text("reference", short_text_rule),
-        .before = {},
+        .before = query.id_cursor(reservations_list),
         .limit = query.limit(),
     };
-    if (auto const last_shown = query.cursor(reservations_list)) {
-        filter.before = uuid::parse(*last_shown);
-        if (!filter.before)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;
@@ -375,7 +319,7 @@ result<put_item_command> parse_put_item(request const& req)
     auto const count = [&](std::string_view member, integer_rule rule) {
         return if_named(body, member, body.integer_or_null(member, rule));
     };
-    auto named = text("name", name_rule);
+    auto named = text("name", item_name_rule);
     auto const on_sale = body.boolean("on_sale");
     auto const starts_at = instant("sale_starts_at");
     auto const ends_at = instant("sale_ends_at");

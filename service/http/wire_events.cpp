@@ -230,12 +230,7 @@ result<webhook_filter> parse_webhook_filter(request const& req)
 {
     invalid_members faults;
     query_reader query(req.query, faults);
-    webhook_filter filter{.after = {}, .limit = query.limit()};
-    if (auto const last_shown = query.cursor(webhooks_list)) {
-        filter.after = uuid::parse(*last_shown);
-        if (!filter.after)
-            query.fault("cursor", "must be a next_cursor of this list");
-    }
+    webhook_filter filter{.after = query.id_cursor(webhooks_list), .limit = query.limit()};
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;

@@ -148,13 +148,8 @@ result<staff_filter> parse_staff_filter(request const& req)
 {
     invalid_members faults;
     query_reader query(req.query, faults);
-    staff_filter filter{.after = {}, .limit = query.limit()};
-    if (auto const last_shown = query.cursor(staff_list)) {
-        auto const after = uuid::parse(*last_shown);
-        if (!after)
-            query.fault("cursor", "must be a next_cursor of this list");
-        filter.after = after.value_or(uuid());
-    }
+    staff_filter filter{.after = query.id_cursor(staff_list).value_or(uuid()),
+                        .limit = query.limit()};
     query.finish();
     if (!faults.is_empty())
         return faults.to_refusal();

@@ -3,6 +3,7 @@
 
 #include "db/drift.hpp"
 #include "db/feed.hpp"
+#include "db/imports.hpp"
 #include "db/tokens.hpp"
 #include "db/transact.hpp"
 #include "db/unfulfilled.hpp"
@@ -53,6 +54,7 @@ periodic::step janitor(janitor_options options)
         sweep([&](db::transaction& tx) {
             return db::tokens::forget(tx, options.keep_spent_tokens, rows_max) == rows_max;
         });
+        sweep([&](db::transaction& tx) { return db::imports::forget(tx, rows_max) > 0; });
         met.throw_if_any();
         return is_more ? progress::more_to_do : progress::done_for_now;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forgets what is old: events everybody had time to read, idempotency keys nobody will send again,
-// drift, and tokens nobody can use any more. A bounded batch at a time.
+// drift, tokens nobody can use any more, and what imports changed. A bounded batch at a time.
 #pragma once
 
 #include "service/workers/periodic.hpp"

@@ -17,6 +17,7 @@
 #include "service/fast_path/unfulfilled.hpp"
 #include "service/keeper.hpp"
 #include "service/readiness.hpp"
+#include "service/reports.hpp"
 #include "service/staff_accounts.hpp"
 #include "service/staff_sessions.hpp"
 #include "service/trail.hpp"
@@ -221,6 +222,47 @@ void look_around(workbench& bench)
     for (auto const& filter : filters)
         (void)bench.reservations.list(bench.link, filter);
     CHECK(word_of(bench.reservations.show(bench.link, bench.hold(at, 1))) == "ok");
+}
+
+// A shelf is counted: by a list, and all of it.
+void count_a_shelf(workbench& bench)
+{
+    auto const at = bench.item(10);
+    auto const other = bench.item(5);
+    auto const open = [&](std::optional<std::vector<sku>> skus) {
+        open_count_command const cmd{.key = new_key(),
+                                     .by = {},
+                                     .name = "shelf",
+                                     .where = {},
+                                     .sku_prefix = {},
+                                     .skus = std::move(skus),
+                                     .note = {}};
+        return bench.counts.open(bench.link, cmd)->value.count.id;
+    };
+    auto const enter = [&](uuid const& id, std::vector<counted_units> entries) {
+        return word_of(bench.counts.enter(bench.link, {new_key(), id, "x", std::move(entries)}));
+    };
+    auto const listed = open(std::vector{at.sku, other.sku});
+    CHECK(enter(listed, {{at.sku, 8, {}}, {other.sku, 5, {}}}) == "ok");
+    CHECK(enter(listed, {{other.sku, {}, {}}}) == "ok");
+    CHECK(word_of(bench.counts.apply(bench.link, listed, {})) == "ok");
+    CHECK(bench.row(at).on_hand == 8);
+    auto const whole = open({});
+    CHECK_FALSE(bench.counts.show(bench.link, whole)->uncounted.empty());
+    CHECK(word_of(bench.counts.cancel(bench.link, whole, {})) == "ok");
+    CHECK(bench.counts.list(bench.link, {}).size() == 2);
+}
+
+// What a manager reads on Monday.
+void read_reports(workbench& bench)
+{
+    CHECK_FALSE(reports::held_longest(bench.link, {}).shown.empty());
+    CHECK_FALSE(reports::low_stock(bench.link, {}).next);
+    reports::movement_query week{.since = parse_rfc3339("2020-01-01T00:00:00Z").value(),
+                                 .until = parse_rfc3339("2120-01-01T00:00:00Z").value()};
+    CHECK_FALSE(reports::movements(bench.link, week)->shown.empty());
+    week.by = reports::grouping::by_sku;
+    CHECK_FALSE(reports::movements(bench.link, week)->shown.empty());
 }
 
 // What the workers do, and what is done about webhooks.
@@ -446,6 +488,11 @@ void keep(migrated_database const& place, workbench& bench)
     CHECK(word_of(bench.imports.run(bench.link,
                                     {.key = new_key(text), .actor = "x", .csv = text})) == "ok");
 
+    auto const imported = bench.imports.list(bench.link, {});
+    REQUIRE(imported.size() == 1);
+    CHECK(word_of(bench.imports.undo(bench.link, {imported.front().id, {}})) == "ok");
+    CHECK(word_of(bench.imports.show(bench.link, imported.front().id)) == "ok");
+
     config settings;
     settings.database_url = place.connection_string();
     std::ostringstream out;
@@ -531,6 +578,8 @@ TEST_CASE("no statement is there for nothing: a shop's day uses all of them")
         meet_a_duplicate(place, mode);
     }
     workbench bench(place);
+    count_a_shelf(bench);
+    read_reports(bench);
     keep(place, bench);
     employ(bench);
     be_overtaken(place, bench);

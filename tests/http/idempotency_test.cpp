@@ -65,6 +65,7 @@ std::vector<keyed_request> keyed_requests(shop& front, std::string const& sku)
         {"/v1/stock/" + sku + "/adjustments", R"({"delta":1,"reason":"found"})"},
         {"/v1/adjustments", R"({"rows":[{"sku":")" + sku + R"(","delta":1,"reason":"found"}]})"},
         {"/v1/transfers", R"({"sku":")" + sku + R"(","from":"main","to":"shelf","quantity":1})"},
+        {"/v1/counts", R"({"name":"Shelf 4"})"},
         {"/v1/imports?mode=add", "sku,quantity\n" + sku + ",1\n", "text/csv", 200},
     };
 }

@@ -299,6 +299,95 @@ void call_stock(checked_calls& call, std::string const& sku)
                                  .headers = {{"Content-Type", "text/csv"}}});
 }
 
+// Imports that were applied, and what can be refused of undoing one.
+void call_imports(checked_calls& call)
+{
+    std::string const all = "/v1/imports";
+    auto const one = all + "/{id}";
+    auto const sku = unique("SKU");
+    auto const made = call(all, {.method = "POST",
+                                 .target = all + "?mode=set",
+                                 .body = "sku,quantity,name\n" + sku + ",5,Tee\n",
+                                 .headers = {{"Content-Type", "text/csv"}}});
+    auto const id = id_of(made);
+    call("/v1/stock/{sku}",
+         {.method = "PUT", .target = "/v1/stock/" + sku, .body = R"({"name":"Shirt"})"});
+    call("/v1/reservations",
+         {.method = "POST", .target = "/v1/reservations", .body = lines_of(sku, 4)});
+    auto const undo = [&](std::string const& which, std::string const& body) {
+        call(one + "/undo",
+             {.method = "POST", .target = all + '/' + which + "/undo", .body = body});
+    };
+    undo(id, ""); // would be short
+    undo(id, R"({"allow_short":1})");
+    undo("nothing", "");
+    for (int i = 0; i < 2; ++i)
+        undo(id, R"({"allow_short":true})");
+    call(one, {.target = all + '/' + id});
+    call(one, {.target = all + "/nothing"});
+    call(all, {.target = all + "?limit=1"});
+    call(all, {.target = all + "?cursor=x"});
+}
+
+// What is told of all items at once.
+void call_reports(checked_calls& call)
+{
+    std::string const all = "/v1/reports";
+    call("/v1/stock/{sku}", {.method = "PUT",
+                             .target = "/v1/stock/" + unique("SKU"),
+                             .body = R"({"on_hand":1,"low_stock_at":3})"});
+    for (std::string const name : {"/low-stock", "/held-longest"})
+        for (std::string const query : {"?limit=1", "?cursor=x"})
+            call(all + name, {.target = all + name + query});
+    std::string const period = "?from=2026-11-01T00:00:00Z&to=2026-11-30T00:00:00Z";
+    for (auto const& query : {period, period + "&by=sku&limit=1", period + "&by=x"})
+        call(all + "/movements", {.target = all + "/movements" + query});
+}
+
+// A shelf that is counted, and what can be refused of that.
+void call_counts(checked_calls& call)
+{
+    std::string const all = "/v1/counts";
+    auto const sku = unique("SKU");
+    call("/v1/stock/{sku}",
+         {.method = "PUT", .target = "/v1/stock/" + sku, .body = R"({"on_hand":5})"});
+    call("/v1/reservations",
+         {.method = "POST", .target = "/v1/reservations", .body = lines_of(sku, 4)});
+    json const wish{{"name", "Shelf 4"}, {"skus", {sku}}, {"note", "monthly"}};
+    auto const id = id_of(call(all, {.method = "POST", .target = all, .body = wish.dump()}));
+    for (std::string const body : {R"({"name":"a"})", "{}", R"({"name":"a","skus":["NEVER"]})"})
+        call(all, {.method = "POST", .target = all, .body = body});
+    auto const one = all + "/{id}";
+    auto const enter = [&](std::string const& which, std::string const& name, int quantity) {
+        json const entry{{"sku", name}, {"quantity", quantity}};
+        call(one + "/entries", {.method = "PUT",
+                                .target = all + '/' + which + "/entries",
+                                .body = json{{"entries", json::array({entry})}}.dump()});
+    };
+    enter(id, sku, 3); // is short then
+    enter(id, sku, -1);
+    enter(id, "NEVER", 1);
+    enter("nothing", sku, 1);
+    call(one, {.target = all + '/' + id});
+    call(one, {.target = all + "/nothing"});
+    call(all, {.target = all + "?open=true&limit=1"});
+    call(all, {.target = all + "?open=maybe"});
+    call("/v1/stock/{sku}/adjustments",
+         {.method = "POST",
+          .target = "/v1/stock/" + sku + "/adjustments",
+          .body = R"({"delta":-4,"reason":"lost","allow_short":true})"});
+    auto const apply = one + "/apply";
+    call(apply, {.method = "POST", .target = all + '/' + id + "/apply"}); // below zero
+    enter(id, sku, 1);
+    for (auto const& each : {id, id, std::string("nothing")})
+        call(apply, {.method = "POST", .target = all + '/' + each + "/apply"});
+    enter(id, sku, 1); // it is closed
+    auto const other =
+        id_of(call(all, {.method = "POST", .target = all, .body = R"({"name":"b"})"}));
+    for (auto const& each : {id, other, std::string("nothing")})
+        call(one + "/cancel", {.method = "POST", .target = all + '/' + each + "/cancel"});
+}
+
 // Who is told of events, and what can be refused of that.
 void call_events(checked_calls& call)
 {
@@ -594,6 +683,9 @@ TEST_CASE("what the service answers is what is described, member by member")
 
     auto const sku = call_reservations(call);
     call_stock(call, sku);
+    call_counts(call);
+    call_imports(call);
+    call_reports(call);
     call_events(call);
     call_customers(call, sku);
     call_fast_path(call, sku);

@@ -136,7 +136,7 @@ TEST_CASE("a wrong address and a wrong method are told apart")
         {"PUT", "/v1/reservations", {"GET", "HEAD", "POST"}},
         {"GET", "/v1/reservations/x/confirm", {"POST"}},
         {"DELETE", "/v1/reservations/x", {"GET", "HEAD"}},
-        {"GET", "/v1/imports", {"POST"}},
+        {"PUT", "/v1/imports", {"GET", "HEAD", "POST"}},
         {"POST", "/livez", {"GET", "HEAD"}},
         {"OPTIONS", "/v1/stock", {"GET", "HEAD"}},
         {"TRACE", "/v1/audit", {"GET", "HEAD"}},

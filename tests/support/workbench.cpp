@@ -111,7 +111,7 @@ workbench::workbench(migrated_database const& database, workbench_options const&
                                       .open_holds_per_customer = options.open_holds_per_customer},
                                      counters),
       catalogue(options.strategy, strategies.names()), adjustments(counters), imports(counters),
-      sql(database.connection_string())
+      counts(counters), sql(database.connection_string())
 {}
 
 level_key workbench::item(units on_hand)

@@ -7,6 +7,7 @@
 #include "db/migrate.hpp"
 #include "service/adjustments.hpp"
 #include "service/catalogue.hpp"
+#include "service/counts.hpp"
 #include "service/imports.hpp"
 #include "service/metrics.hpp"
 #include "service/reservations.hpp"
@@ -104,6 +105,7 @@ struct workbench {
     holdfast::catalogue catalogue;
     holdfast::adjustments adjustments;
     holdfast::imports imports;
+    holdfast::counts counts;
     sql_session sql; // for what a test does behind the service's back
 };
 

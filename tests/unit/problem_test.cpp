@@ -65,6 +65,7 @@ TEST_CASE("every refusal has the status of the contract")
         {errc::events_expired, 410},
         {errc::precondition_failed, 412},
         {errc::last_owner, 409},
+        {errc::count_closed, 409},
         {errc::already_confirmed, 409},
         {errc::already_released, 409},
         {errc::reservation_expired, 409},

@@ -155,6 +155,7 @@ TEST_CASE("an adjustment shows its ledger line, the level, and the holds a short
 TEST_CASE("an import and an audit report what they found")
 {
     holdfast::import_report const report{
+        .id = {},
         .mode = holdfast::import_mode::add,
         .run = holdfast::import_run::preview,
         .rows = 2,
@@ -170,9 +171,10 @@ TEST_CASE("an import and an audit report what they found")
                          .settings = {"name", "on_sale"}}},
     };
     CHECK(http::to_json(report) ==
-          R"({"mode":"add","dry_run":true,"rows":2,"created":1,"changed":1,"unchanged":0,)"
-          R"("differences":[{"row":3,"sku":"MUG","location":"shop-2","on_hand_before":0,)"
-          R"("on_hand_after":40,"short":2,"created":true,"settings":["name","on_sale"]}]})");
+          R"({"id":null,"mode":"add","dry_run":true,"rows":2,"created":1,"changed":1,)"
+          R"("unchanged":0,"differences":[{"row":3,"sku":"MUG","location":"shop-2",)"
+          R"("on_hand_before":0,"on_hand_after":40,"short":2,"created":true,)"
+          R"("settings":["name","on_sale"]}]})");
 
     CHECK(http::to_json(holdfast::audit_report{.checked = 12, .violations = {}}) ==
           R"({"ok":true,"checked":12,"violations":[]})");

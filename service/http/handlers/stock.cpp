@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Items, their levels and their ledger; corrections and imports.
+// Items, their levels and their ledger; corrections.
 
 #include "service/http/handlers.hpp"
+#include "service/http/outcome_reply.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
@@ -10,15 +11,6 @@
 namespace holdfast::http {
 
 namespace {
-
-template <class T>
-reply done(outcome<T> const& answer, int status)
-{
-    reply done{.status = status, .body = to_json(answer.value)};
-    if (answer.is_replay)
-        done.headers.emplace_back("Idempotent-Replayed", "true");
-    return done;
-}
 
 // What Redis says of it, where it stands before the item.
 boost::asio::awaitable<std::optional<fast_path::standing>> before_item(sku const& name,
@@ -179,21 +171,6 @@ pending_reply list_movements(request const& req, app& service)
         co_return problem(answer.error(), req);
 
     co_return reply{.body = to_page(*answer, limit)};
-}
-
-// POST /v1/imports
-pending_reply import_stock(request const& req, app& service)
-{
-    auto const command = parse_import(req);
-    if (!command)
-        co_return problem(command.error(), req);
-
-    auto const import = [&](db::link& db) { return service.imports.run(db, *command); };
-    auto const answer = co_await service.workers.run(import);
-    if (!answer)
-        co_return problem(answer.error(), req);
-
-    co_return done(*answer, 200);
 }
 
 } // namespace holdfast::http

@@ -1,0 +1,150 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What imports changed. One that is older than it is kept for is not there, removed or not.
+
+-- name: write(id, mode, actor, row_count, created, changed, unchanged) :exec
+INSERT INTO stock_import (id, mode, actor, row_count, created, changed, unchanged)
+VALUES (:id::uuid, :mode, :actor, :row_count::bigint, :created::bigint, :changed::bigint,
+        :unchanged::bigint);
+
+-- name: write_levels(id, skus, locations, lines, deltas) :exec
+INSERT INTO stock_import_level (import_id, sku, location, line, on_hand_delta)
+SELECT :id::uuid, n.*
+  FROM unnest(:skus::text[], :locations::text[], :lines::bigint[], :deltas::bigint[])
+       AS n(sku, location, line, delta);
+
+-- name: write_items(id, skus, names_before, names_after, on_sale_before, on_sale_after,
+--     maxima_before, maxima_after, lows_before, lows_after) :exec
+INSERT INTO stock_import_item (import_id, sku, name_before, name_after, on_sale_before,
+                               on_sale_after, max_per_customer_before, max_per_customer_after,
+                               low_stock_at_before, low_stock_at_after)
+SELECT :id::uuid, n.*
+  FROM unnest(:skus::text[], :names_before::text[], :names_after::text[],
+              :on_sale_before::boolean[], :on_sale_after::boolean[], :maxima_before::bigint[],
+              :maxima_after::bigint[], :lows_before::bigint[], :lows_after::bigint[]) AS n;
+
+-- name: find(id, keep_seconds) :maybe
+SELECT id, mode, actor, at, row_count, created, changed, unchanged, undone_by, undone_at
+  FROM stock_import
+ WHERE id = :id::uuid AND at >= now() - :keep_seconds::bigint * interval '1 second';
+
+-- Whether it is undone. Nobody else undoes it until the transaction ends.
+-- name: lock(id, keep_seconds) :maybe
+SELECT undone_at IS NOT NULL
+  FROM stock_import
+ WHERE id = :id::uuid AND at >= now() - :keep_seconds::bigint * interval '1 second'
+   FOR UPDATE;
+
+-- Newest first.
+-- name: list(before, keep_seconds, row_count) :many
+SELECT id, mode, actor, at, row_count, created, changed, unchanged, undone_by, undone_at
+  FROM stock_import
+ WHERE id < :before::uuid AND at >= now() - :keep_seconds::bigint * interval '1 second'
+ ORDER BY id DESC
+ LIMIT :row_count::bigint;
+
+-- In the global order.
+-- name: levels(id) :many
+SELECT sku, location, line, on_hand_delta
+  FROM stock_import_level
+ WHERE import_id = :id::uuid
+ ORDER BY sku, location;
+
+-- The items whose settings it wrote, in the order of their SKUs.
+-- name: lock_items(id) :one
+WITH locked AS MATERIALIZED (
+    SELECT sku
+      FROM item
+     WHERE sku IN (SELECT s.sku FROM stock_import_item s WHERE s.import_id = :id::uuid)
+     ORDER BY sku
+       FOR NO KEY UPDATE
+)
+SELECT count(*)
+  FROM locked;
+
+-- Notes which settings are no longer what the import wrote. on_sale is either what it wrote or what
+-- it was before.
+-- name: keep_back(id) :exec
+UPDATE stock_import_item s
+   SET kept_back = n.names
+  FROM (SELECT w.sku,
+               concat_ws(' ',
+                   CASE WHEN w.name_before IS DISTINCT FROM w.name_after
+                         AND i.name IS DISTINCT FROM w.name_after
+                         AND i.name IS DISTINCT FROM w.name_before
+                        THEN 'name' END,
+                   CASE WHEN w.max_per_customer_before IS DISTINCT FROM w.max_per_customer_after
+                         AND i.max_per_customer IS DISTINCT FROM w.max_per_customer_after
+                         AND i.max_per_customer IS DISTINCT FROM w.max_per_customer_before
+                        THEN 'max_per_customer' END,
+                   CASE WHEN w.low_stock_at_before IS DISTINCT FROM w.low_stock_at_after
+                         AND i.low_stock_at IS DISTINCT FROM w.low_stock_at_after
+                         AND i.low_stock_at IS DISTINCT FROM w.low_stock_at_before
+                        THEN 'low_stock_at' END) AS names
+          FROM stock_import_item w
+          JOIN item i ON i.sku = w.sku
+         WHERE w.import_id = :id::uuid) AS n
+ WHERE s.import_id = :id::uuid AND s.sku = n.sku AND n.names <> '';
+
+-- Every setting that is still what the import wrote becomes what it was before.
+-- name: put_back(id) :exec
+UPDATE item i
+   SET name             = CASE WHEN i.name IS NOT DISTINCT FROM s.name_after
+                               THEN s.name_before ELSE i.name END,
+       on_sale          = CASE WHEN i.on_sale = s.on_sale_after
+                               THEN s.on_sale_before ELSE i.on_sale END,
+       max_per_customer = CASE WHEN i.max_per_customer IS NOT DISTINCT FROM s.max_per_customer_after
+                               THEN s.max_per_customer_before ELSE i.max_per_customer END,
+       low_stock_at     = CASE WHEN i.low_stock_at IS NOT DISTINCT FROM s.low_stock_at_after
+                               THEN s.low_stock_at_before ELSE i.low_stock_at END,
+       updated_at       = now()
+  FROM stock_import_item s
+ WHERE s.import_id = :id::uuid AND i.sku = s.sku;
+
+-- name: close(id, actor) :exec
+UPDATE stock_import
+   SET undone_by = :actor, undone_at = now()
+ WHERE id = :id::uuid;
+
+-- name: kept_back(id, row_count) :many
+SELECT sku, kept_back
+  FROM stock_import_item
+ WHERE import_id = :id::uuid AND kept_back <> ''
+ ORDER BY sku
+ LIMIT :row_count::bigint;
+
+-- Of the oldest that is old enough: its levels, then its items, then itself.
+-- name: forget_levels(keep_seconds, row_count) :exec
+DELETE FROM stock_import_level
+ WHERE (import_id, sku, location) IN
+       (SELECT l.import_id, l.sku, l.location
+          FROM stock_import_level l
+         WHERE l.import_id = (SELECT id
+                                FROM stock_import
+                               WHERE at < now() - :keep_seconds::bigint * interval '1 second'
+                               ORDER BY at
+                               LIMIT 1)
+         LIMIT :row_count::bigint
+           FOR UPDATE SKIP LOCKED);
+
+-- name: forget_items(keep_seconds, row_count) :exec
+DELETE FROM stock_import_item
+ WHERE (import_id, sku) IN
+       (SELECT s.import_id, s.sku
+          FROM stock_import_item s
+         WHERE s.import_id = (SELECT id
+                                FROM stock_import
+                               WHERE at < now() - :keep_seconds::bigint * interval '1 second'
+                               ORDER BY at
+                               LIMIT 1)
+         LIMIT :row_count::bigint
+           FOR UPDATE SKIP LOCKED);
+
+-- name: forget(keep_seconds) :exec
+DELETE FROM stock_import i
+ WHERE i.id = (SELECT id
+                 FROM stock_import
+                WHERE at < now() - :keep_seconds::bigint * interval '1 second'
+                ORDER BY at
+                LIMIT 1)
+   AND NOT EXISTS (SELECT FROM stock_import_level l WHERE l.import_id = i.id LIMIT 1)
+   AND NOT EXISTS (SELECT FROM stock_import_item s WHERE s.import_id = i.id LIMIT 1);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The refusals of single rows of one request, gathered into that of the whole.
+#pragma once
+
+#include "stock/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+
+class refused_rows {
+public:
+    // The rows are elements of `member`, such as "rows". It has to outlive this.
+    explicit refused_rows(std::string_view member) : member_(member) {}
+
+    void add(std::size_t row, refusal why)
+    {
+        first_ = rows_.empty() ? why.code : std::min(first_, why.code);
+        if (++count_ <= listed_max)
+            rows_.push_back(
+                {fmt::format("/{}/{}", member_, row), std::move(why.detail), 0, {}, why.code});
+    }
+
+    [[nodiscard]] bool is_empty() const noexcept { return rows_.empty(); }
+
+    // Its code is the one of the rows that takes precedence.
+    [[nodiscard]] refusal to_refusal() &&
+    {
+        return {.code = first_,
+                .detail = fmt::format("Rows that are refused: {}. Nothing was changed.", count_),
+                .errors = std::move(rows_)};
+    }
+
+private:
+    static constexpr std::size_t listed_max = 1000;
+
+    std::string_view member_;
+    std::vector<invalid_member> rows_;
+    std::size_t count_ = 0;
+    errc first_ = errc::validation_failed;
+};
+
+} // namespace holdfast

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Imports that were applied can be undone: by the difference they made, so that what was sold since
+// stays sold.
+#include "tests/http/answers.hpp"
+#include "tests/support/database.hpp"
+#include "tests/support/run_together.hpp"
+#include "tests/support/service_process.hpp"
+#include "tests/support/shop.hpp"
+#include "tests/support/workbench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+std::string import(shop& front, std::string const& mode, std::string const& rows,
+                   std::string const& columns = "sku,quantity")
+{
+    return id_of(front.import_csv(mode, columns + '\n' + rows));
+}
+
+http_response undo(shop& front, std::string const& id, json const& body = json::object())
+{
+    return front.post("/v1/imports/" + id + "/undo", body);
+}
+
+// A file with this quantity of each of so many items.
+std::string large_file(std::size_t rows, std::string const& quantity)
+{
+    std::string text = "sku,quantity,name\n";
+    for (std::size_t i = 0; i < rows; ++i)
+        text += "BULK-" + std::to_string(i) + ',' + quantity + ",Item of many\n";
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("undoing an import takes back what it brought, and nothing of what was sold since")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    auto const other = front.item(10);
+    auto const id = import(front, "add", sku + ",40\n" + other + ",5\n");
+    CHECK(front.movements(sku).back().at("reference") == "import-" + id);
+    front.reserve({{sku, 7}}, {{"confirm", true}});
+
+    auto const answer = undo(front, id);
+    CHECK(outcome(answer) == "200");
+    CHECK(answer.json().at("kept_back").empty());
+    CHECK(front.level_of(sku).on_hand == 3);
+    CHECK(front.level_of(other).on_hand == 10);
+    auto const last = front.movements(sku).back();
+    CHECK(last.at("on_hand_delta") == -40);
+    CHECK(last.at("reason") == "undone");
+    CHECK(last.at("reference") == "import-" + id);
+
+    auto const again = undo(front, id); // once only
+    CHECK(outcome(again) == "200");
+    CHECK(again.header("idempotent-replayed") == "true");
+    CHECK(again.json() == answer.json());
+    CHECK(front.level_of(sku).on_hand == 3);
+    CHECK(front.audit_ok());
+}
+
+TEST_CASE("settings become what they were where nobody has changed them, and new items are paused")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(5, {{"name", "Tee"}, {"low_stock_at", 2}});
+    auto const fresh = unique("NEW");
+    auto const id = import(front, "set", sku + ",9,T-shirt,3,false\n" + fresh + ",4,Mug,,\n",
+                           "sku,quantity,name,low_stock_at,on_sale");
+    front.put_item(sku, {{"name", "Shirt"}});
+
+    auto const undone = undo(front, id).json();
+    CHECK(undone.at("kept_back") ==
+          json::array({{{"sku", sku}, {"settings", json::array({"name"})}}}));
+    auto const old = front.item_of(sku);
+    CHECK(old.at("name") == "Shirt");
+    CHECK(old.at("low_stock_at") == 2);
+    CHECK(old.at("on_sale") == true);
+    CHECK(old.at("on_hand") == 5);
+    auto const made = front.item_of(fresh);
+    CHECK(made.at("on_sale") == false);
+    CHECK(made.at("on_hand") == 0);
+    CHECK(made.at("name") == "Mug");
+    CHECK(front.get("/v1/imports/" + id).json() == undone);
+}
+
+TEST_CASE("rows that cannot be undone are told by their place in the file, and nothing is")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    std::vector const skus{front.item(0), front.item(0), front.item(0)};
+    auto const id = import(front, "add", skus[0] + ",5\n" + skus[1] + ",5\n" + skus[2] + ",5\n");
+    front.reserve({{skus[0], 1}}, {{"confirm", true}});
+    front.hold({{skus[2], 2}});
+    auto const books = books_of(db);
+
+    auto const refused = undo(front, id);
+    CHECK(outcome(refused) == "409 would-go-negative");
+    auto const errors = refused.json().at("errors");
+    REQUIRE(errors.size() == 2);
+    for (auto const& error : errors)
+        CHECK(error.at("code") ==
+              (error.at("pointer") == "/rows/2" ? "would-go-negative" : "would-be-short"));
+    CHECK(pointers_in(refused).find("/rows/4") != std::string::npos);
+    CHECK(books_of(db) == books);
+    CHECK(front.get("/v1/imports/" + id).json().at("undone_at").is_null());
+
+    front.adjust(skus[0], {{"delta", 1}, {"reason", "found"}});
+    CHECK(outcome(undo(front, id)) == "409 would-be-short");
+    CHECK(outcome(undo(front, id, {{"allow_short", true}})) == "200");
+    CHECK(front.item_of(skus[2]).at("levels").at(0).at("short") == 2);
+    CHECK(front.audit_ok());
+}
+
+TEST_CASE("imports are listed with who made them; a preview and a refused file are none")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(0);
+    front.import_csv("set", "sku,quantity\n" + sku + ",x\n");
+    front.import_csv("set&dry_run=true", "sku,quantity\n" + sku + ",1\n");
+    auto const first = import(front, "set", sku + ",1\n");
+    auto const second = import(front, "count", sku + ",2\n");
+    auto const page = front.get("/v1/imports?limit=1").json();
+    REQUIRE(page.at("data").size() == 1);
+    CHECK(page.at("data").at(0).at("id") == second);
+    CHECK(page.at("data").at(0).at("mode") == "count");
+    auto const next = page.at("next_cursor").get<std::string>();
+    auto const rest = front.get("/v1/imports?cursor=" + next).json();
+    REQUIRE(rest.at("data").size() == 1);
+    CHECK(rest.at("data").at(0).at("id") == first);
+    CHECK(rest.at("data").at(0).at("changed") == 1);
+
+    // The same file under the same key is the same import.
+    auto const send = [&] {
+        return front.http().send(
+            {.method = "POST",
+             .target = "/v1/imports?mode=add",
+             .body = "sku,quantity\n" + sku + ",1\n",
+             .headers = {{"Content-Type", "text/csv"}, {"Idempotency-Key", "delivery-9"}}});
+    };
+    CHECK(id_of(send()) == id_of(send()));
+
+    db.session().run("UPDATE stock_import SET at = now() - interval '31 days'");
+    CHECK(front.get("/v1/imports").json().at("data").empty());
+    CHECK(outcome(undo(front, first)) == "404 not-found");
+}
+
+TEST_CASE("a hundred thousand rows are imported, and undone, by statements over all of them")
+{
+    using clock = std::chrono::steady_clock;
+    constexpr std::size_t rows = 100'000;
+    // Three times what it may take, so that a machine with other work does not fail it.
+    constexpr auto longest = std::chrono::seconds(60);
+    migrated_database const place;
+    workbench bench(place);
+    auto const run = [&](import_mode mode, std::string const& text) {
+        auto const began = clock::now();
+        auto const done = bench.imports.run(
+            bench.link, {.key = new_key(), .actor = "x", .mode = mode, .csv = text});
+        REQUIRE(word_of(done) == "ok");
+        CHECK(clock::now() - began < longest);
+        return done->value.id.value();
+    };
+    run(import_mode::set, large_file(rows, "1"));
+    auto const id = run(import_mode::add, large_file(rows, "2"));
+    auto const sum = [&] { return bench.sql.value("SELECT sum(on_hand) FROM stock_level"); };
+    CHECK(sum() == "300000");
+    auto const began = clock::now();
+    CHECK(word_of(bench.imports.undo(bench.link, {id, {}})) == "ok");
+    CHECK(clock::now() - began < longest);
+    CHECK(sum() == "100000");
+}
+
+TEST_CASE(
+    "who undoes at the same time as others undoes once, and due holds do not stand in the way")
+{
+    migrated_database const place;
+    workbench bench(place);
+    auto const at = bench.item(0);
+    auto const text = "sku,quantity\n" + at.sku.str() + ",5\n";
+    auto const id =
+        bench.imports
+            .run(bench.link,
+                 {.key = new_key(), .actor = "x", .mode = import_mode::add, .csv = text})
+            ->value.id.value();
+    bench.let_lapse(bench.hold(at, 5));
+    auto const answers = run_together(4, [&](std::size_t) {
+        workbench desk(place);
+        return word_of(desk.imports.undo(desk.link, {id, {}}));
+    });
+    for (auto const& answer : answers)
+        CHECK(answer == "ok");
+    CHECK(bench.row(at).on_hand == 0);
+    CHECK(bench.audit_findings() == "");
+}
+
+} // namespace holdfast::test

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports: what is low, what has been held for long, and what the movements of a period come to.
+#include "service/reports.hpp"
+#include "tests/support/database.hpp"
+#include "tests/support/service_process.hpp"
+#include "tests/support/shop.hpp"
+#include "tests/support/workbench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace {
+
+// Every page of a report, with the number of pages.
+std::pair<std::vector<json>, int> pages(shop& front, std::string const& target)
+{
+    std::vector<json> rows;
+    int count = 0;
+    std::string cursor;
+    do {
+        auto const page = front.get("/v1/reports/" + target + cursor).json();
+        for (auto const& row : page.at("data"))
+            rows.push_back(row);
+        auto const& next = page.at("next_cursor");
+        cursor = next.is_null() ? "" : "&cursor=" + next.get<std::string>();
+        ++count;
+    } while (!cursor.empty());
+    return {rows, count};
+}
+
+// From before the test to a day after it.
+std::string period()
+{
+    auto const now =
+        std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+    return "?from=" + to_rfc3339(now - std::chrono::days(1)) +
+           "&to=" + to_rfc3339(now + std::chrono::days(1));
+}
+
+} // namespace
+
+TEST_CASE("items are low when no more is available than they call low, without holds that are due")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const low = front.item(10, {{"low_stock_at", 4}, {"name", "Tee"}});
+    front.item(10, {{"low_stock_at", 4}});
+    front.item(0); // says nothing
+    auto const lapsed = front.item(10, {{"low_stock_at", 4}});
+    front.hold({{low, 6}});
+    front.wait_until_expired(front.hold({{lapsed, 9}}, {{"ttl_seconds", 1}}));
+
+    auto const [rows, count] = pages(front, "low-stock?limit=1");
+    REQUIRE(rows.size() == 1);
+    CHECK(rows.at(0) == json{{"sku", low},
+                             {"name", "Tee"},
+                             {"low_stock_at", 4},
+                             {"on_hand", 10},
+                             {"reserved", 6},
+                             {"available", 4}});
+}
+
+TEST_CASE("a page of low items looks at a thousand of them and goes on behind these")
+{
+    migrated_database const place;
+    workbench bench(place);
+    bench.sql.run("INSERT INTO item (sku, low_stock_at)"
+                  " SELECT 'i-' || lpad(n::text, 4, '0'), 1 FROM generate_series(1, 2500) n");
+    bench.sql.run("INSERT INTO stock_level (sku, location, on_hand) SELECT sku, 'main', 9 FROM item"
+                  " WHERE sku <> 'i-2400'");
+    std::vector<std::string> found;
+    int count = 0;
+    reports::low_stock_query query;
+    for (;;) {
+        auto const page = reports::low_stock(bench.link, query);
+        for (auto const& item : page.shown)
+            found.push_back(item.sku);
+        ++count;
+        if (!page.next)
+            break;
+        query.after = *page.next;
+    }
+    CHECK(found == std::vector<std::string>{"i-2400"});
+    CHECK(count == 3);
+}
+
+TEST_CASE("the holds that have been open the longest come first, however long they still have")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(100);
+    std::vector<std::string> ids;
+    for (auto const ttl : {9000, 600, 60})
+        ids.push_back(front.hold({{sku, 2}}, {{"ttl_seconds", ttl}, {"customer", "c-1"}}));
+    front.confirm(front.hold({{sku, 1}}));
+    front.release(front.hold({{sku, 1}}));
+
+    auto const [rows, count] = pages(front, "held-longest?limit=2");
+    CHECK(count == 2);
+    REQUIRE(rows.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i)
+        CHECK(rows.at(i).at("reservation_id") == ids.at(i));
+    CHECK(rows.at(0).at("quantity") == 2);
+    CHECK(rows.at(0).at("customer") == "c-1");
+    CHECK(front.get("/v1/reports/held-longest").json().at("complete") == true);
+}
+
+TEST_CASE("the movements of a period are told by kind and reason, and by SKU, and add up")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    std::vector const skus{front.item(10), front.item(20), front.item(30)};
+    front.adjust(skus[0], {{"delta", -3}, {"reason", "damaged"}});
+    front.adjust(skus[1], {{"delta", -2}, {"reason", "damaged"}});
+    front.adjust(skus[1], {{"delta", 5}, {"reason", "received"}});
+    front.confirm(front.hold({{skus[2], 4}}));
+
+    auto const all = front.get("/v1/reports/movements" + period()).json().at("data");
+    std::map<std::string, std::int64_t> told;
+    std::int64_t sum = 0;
+    for (auto const& row : all) {
+        CHECK(row.at("sku").is_null());
+        auto const reason = row.at("reason");
+        told[row.at("kind").get<std::string>() + ' ' +
+             (reason.is_null() ? "" : reason.get<std::string>())] = row.at("on_hand_delta");
+        sum += row.at("on_hand_delta").get<std::int64_t>();
+    }
+    CHECK(told.at("adjusted damaged") == -5);
+    CHECK(told.at("confirmed ") == -4);
+    CHECK(told.at("reserved ") == 0);
+    CHECK(sum == 7 + 23 + 26);
+
+    auto const [rows, count] = pages(front, "movements" + period() + "&by=sku&limit=1");
+    CHECK(count == 3);
+    std::map<std::string, std::int64_t> on_hand;
+    for (auto const& row : rows)
+        on_hand[row.at("sku")] += row.at("on_hand_delta").get<std::int64_t>();
+    CHECK(on_hand ==
+          std::map<std::string, std::int64_t>{{skus[0], 7}, {skus[1], 23}, {skus[2], 26}});
+}
+
+TEST_CASE("a period has an end, and not too many days")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const ask = [&](std::string const& query) {
+        auto const answer = front.get("/v1/reports/movements" + query);
+        return outcome(answer) + ' ' + pointers_in(answer);
+    };
+    CHECK(ask("") == "400 validation-failed /query/from /query/to");
+    CHECK(ask("?from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00Z") ==
+          "400 validation-failed /query/to");
+    CHECK(ask("?from=2026-01-01T00:00:00Z&to=2026-12-01T00:00:00Z") ==
+          "400 validation-failed /query/to");
+    CHECK(ask("?from=yesterday&to=2026-12-01T00:00:00Z") == "400 validation-failed /query/from");
+    CHECK(ask("?from=2026-01-01T00:00:00Z&to=2026-04-03T00:00:00Z&by=sku") == "200 ");
+}
+
+} // namespace holdfast::test
