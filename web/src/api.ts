@@ -54,7 +54,7 @@ export type MovementKind =
 export interface Movement {
   id: string;
   kind: MovementKind;
-  reason: Reason | 'transferred' | null;
+  reason: Reason | 'transferred' | 'undone' | null;
   on_hand_delta: number;
   reserved_delta: number;
   on_hand: number;
@@ -177,6 +177,56 @@ export interface ImportResult {
   changed: number;
   unchanged: number;
   differences: ImportDifference[];
+}
+
+export interface StockCount {
+  id: string;
+  name: string;
+  location: string;
+  sku_prefix: string | null;
+  note: string | null;
+  state: 'open' | 'applied' | 'cancelled';
+  opened_by: string;
+  opened_at: string;
+  closed_by: string | null;
+  closed_at: string | null;
+  entry_count: number;
+  difference_count: number;
+}
+
+export interface CountEntry {
+  sku: string;
+  quantity: number;
+  on_hand: number; // when it was counted
+  difference: number;
+  counted_at: string;
+  actor: string;
+  outdated: boolean;
+  version: number | null;
+  on_hand_after: number;
+  reserved: number;
+  short: number;
+  holds: Hold[];
+}
+
+export interface ShownCount extends StockCount {
+  skus: string[] | null;
+  entries: CountEntry[];
+  uncounted: string[];
+}
+
+export interface CountDraft {
+  name: string;
+  location: string;
+  sku_prefix?: string;
+  skus?: string[];
+  note: string | null;
+}
+
+export interface Counted {
+  sku: string;
+  quantity: number | null; // null takes the entry back
+  counted_at?: string;
 }
 
 export interface Webhook {
@@ -355,6 +405,18 @@ export function create_api(session: Session) {
 
     import_stock: (file: Blob, mode: ImportMode, dry_run: boolean) =>
       once<ImportResult>(`/v1/imports${query_of({ mode, dry_run })}`, { csv: file }),
+
+    counts: (query: Query, signal?: AbortSignal) =>
+      read<Page<StockCount>>(`/v1/counts${query_of(query)}`, signal),
+    count: (id: string, signal?: AbortSignal) =>
+      read<ShownCount>(`/v1/counts/${at(id)}`, signal),
+    open_count: (draft: CountDraft) => once<ShownCount>('/v1/counts', { json: draft }),
+    // Under the key of an earlier attempt, what that one entered keeps its moment.
+    enter_counted: (id: string, entries: Counted[], key?: string) =>
+      once<{ entries: CountEntry[] }>(
+        `/v1/counts/${at(id)}/entries`, { method: 'PUT', json: { entries } }, key),
+    apply_count: (id: string) => send<ShownCount>('POST', `/v1/counts/${at(id)}/apply`),
+    cancel_count: (id: string) => send<ShownCount>('POST', `/v1/counts/${at(id)}/cancel`),
 
     webhooks: (signal?: AbortSignal) => read<Page<Webhook>>('/v1/webhooks', signal),
     webhook: (id: string, signal?: AbortSignal) =>

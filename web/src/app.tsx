@@ -6,6 +6,8 @@ import type { Language, Theme } from './look';
 import { address_of, invitation_at, type Place } from './route';
 import { AccountScreen } from './screens/account';
 import { BlockedScreen } from './screens/blocked';
+import { CountScreen } from './screens/count';
+import { CountsScreen } from './screens/counts';
 import { DriftScreen } from './screens/drift';
 import { ImportsScreen } from './screens/imports';
 import { ItemScreen } from './screens/item';
@@ -28,7 +30,8 @@ import { Nothing, Shown } from './widgets/outcome';
 // Where one can go, and the right without which there is nothing to do there.
 const places: readonly (readonly [string, Key, Right])[] = [
   ['stock', 'stock.title', 'read'], ['reservations', 'reservations.title', 'read'],
-  ['live', 'live.title', 'read'], ['imports', 'imports.title', 'stock'],
+  ['live', 'live.title', 'read'], ['counts', 'counts.title', 'read'],
+  ['imports', 'imports.title', 'stock'],
   ['webhooks', 'webhooks.title', 'settings'], ['drift', 'drift.title', 'read'],
   ['blocked', 'blocked.title', 'read'], ['trail', 'trail.title', 'settings'],
   ['keys', 'keys.title', 'keys'], ['staff', 'staff.title', 'staff'],
@@ -42,12 +45,14 @@ function screen_at({ path }: Place): ComponentChildren {
     if (first === 'stock') return <ItemScreen key={second} sku={second} />;
     if (first === 'reservations') return <ReservationScreen key={second} id={second} />;
     if (first === 'webhooks') return <WebhookScreen key={second} id={second} />;
+    if (first === 'counts') return <CountScreen key={second} id={second} />;
     return null;
   }
   switch (first) {
     case 'stock': return <StockScreen />;
     case 'reservations': return <ReservationsScreen />;
     case 'live': return <LiveScreen />;
+    case 'counts': return <CountsScreen />;
     case 'imports': return <ImportsScreen />;
     case 'webhooks': return <WebhooksScreen />;
     case 'drift': return <DriftScreen />;

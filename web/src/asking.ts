@@ -8,7 +8,7 @@ export interface Problem {
   code: string;
   detail: string;
   request_id?: string;
-  errors?: { pointer: string; detail: string; row?: number; column?: string }[];
+  errors?: { pointer: string; detail: string; code?: string; row?: number; column?: string }[];
   on_hand?: number;
   reasons?: string[];
   retry_after?: number; // seconds
@@ -42,7 +42,7 @@ function is_worth_repeating(fault: unknown): boolean {
 }
 
 // crypto.randomUUID is only there over https; this is everywhere.
-function new_key(): string {
+export function new_key(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
@@ -121,8 +121,8 @@ export function create_asker(session: Session) {
   }
 
   // The same key every time, so what was done is not done again.
-  async function once<T>(path: string, asked: Asked): Promise<T> {
-    const headers = { 'Idempotency-Key': new_key() };
+  async function once<T>(path: string, asked: Asked, key = new_key()): Promise<T> {
+    const headers = { 'Idempotency-Key': key };
     for (let tried = 1; ; ++tried) {
       try {
         return (await (await ask(path, { method: 'POST', ...asked, headers })).json()) as T;

@@ -27,11 +27,16 @@ export function local_time(at: string | null): string {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
+// The instant that such a field means, or null when it is empty.
+export function instant_of(field: string): string | null {
+  return field === '' ? null : new Date(field).toISOString();
+}
+
 // All but whether it is on sale, which has a button of its own.
 export function settings_in(form: FormData): Partial<Settings> {
   const text = (name: string) => String(form.get(name) ?? '').trim();
   const number = (name: string) => (text(name) === '' ? null : Number(text(name)));
-  const time = (name: string) => (text(name) === '' ? null : new Date(text(name)).toISOString());
+  const time = (name: string) => instant_of(text(name));
   return {
     name: text('name') || null,
     sale_starts_at: time('sale_starts_at'),

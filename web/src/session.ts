@@ -3,7 +3,8 @@
 // nothing here is a secret but the token below, and that is of no use without the cookie.
 import { batch, signal, type ReadonlySignal } from '@preact/signals';
 
-export type Right = 'read' | 'reserve' | 'stock' | 'settings' | 'keys' | 'staff';
+export type Right =
+  | 'read' | 'reserve' | 'stock' | 'settings' | 'keys' | 'staff' | 'approve';
 
 export interface Caller {
   readonly name: string;

@@ -8,6 +8,7 @@ import { address_of } from '../route';
 import { use_shell } from '../shell';
 import type { Seen } from '../settings_saving';
 import { create_editing } from '../stock_editing';
+import { HoldLine } from '../widgets/hold_line';
 import { use_list, use_loaded } from '../widgets/loading';
 import { ListShown, Nothing, Shown } from '../widgets/outcome';
 import { LevelEditor } from '../widgets/level_editor';
@@ -134,15 +135,7 @@ function LevelWhy({ level }: { level: LevelExplanation }) {
         <>
           <h3>{look.say('why.holds')}</h3>
           <ul>
-            {level.holds.map((hold) => (
-              <li key={hold.reservation_id}>
-                <a href={address_of(['reservations', hold.reservation_id])}>
-                  {look.number(hold.quantity)}
-                </a>{' '}
-                {look.say('why.until', { at: look.time(hold.expires_at) })}
-                {hold.reference && `, ${hold.reference}`}{hold.customer && `, ${hold.customer}`}
-              </li>
-            ))}
+            {level.holds.map((hold) => <HoldLine key={hold.reservation_id} hold={hold} />)}
             {more && more.count > 0 && (
               <li>
                 {look.say('why.more', {

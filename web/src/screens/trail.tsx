@@ -11,7 +11,7 @@ import { Table } from '../widgets/table';
 
 const page_rows = 50;
 const places: Record<string, string> = {
-  item: 'stock', webhook: 'webhooks', reservation: 'reservations',
+  item: 'stock', webhook: 'webhooks', reservation: 'reservations', count: 'counts',
 };
 
 function Subject({ of }: { of: string }) {

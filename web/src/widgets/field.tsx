@@ -34,6 +34,17 @@ export function Choice({ label, hint, children, ...select }:
   );
 }
 
+export function Lines({ label, hint, ...area }: Common & JSX.IntrinsicElements['textarea']) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea id={id} aria-describedby={hint ? `${id}-hint` : undefined} {...area} />
+      {hint && <small id={`${id}-hint`}>{hint}</small>}
+    </div>
+  );
+}
+
 // An option that a reset of the form comes back to.
 export function Option({ value, is_default, children }: {
   value: string;
