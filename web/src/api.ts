@@ -170,6 +170,7 @@ export interface ImportDifference {
 }
 
 export interface ImportResult {
+  id: string | null; // of one that was applied
   mode: ImportMode;
   dry_run: boolean;
   rows: number;
@@ -177,6 +178,23 @@ export interface ImportResult {
   changed: number;
   unchanged: number;
   differences: ImportDifference[];
+}
+
+export interface PastImport {
+  id: string;
+  mode: ImportMode;
+  actor: string;
+  at: string;
+  rows: number;
+  created: number;
+  changed: number;
+  unchanged: number;
+  undone_by: string | null;
+  undone_at: string | null;
+}
+
+export interface ShownImport extends PastImport {
+  kept_back: { sku: string; settings: (keyof Settings)[] }[];
 }
 
 export interface StockCount {
@@ -405,6 +423,12 @@ export function create_api(session: Session) {
 
     import_stock: (file: Blob, mode: ImportMode, dry_run: boolean) =>
       once<ImportResult>(`/v1/imports${query_of({ mode, dry_run })}`, { csv: file }),
+    past_imports: (query: Query, signal?: AbortSignal) =>
+      read<Page<PastImport>>(`/v1/imports${query_of(query)}`, signal),
+    past_import: (id: string, signal?: AbortSignal) =>
+      read<ShownImport>(`/v1/imports/${at(id)}`, signal),
+    undo_import: (id: string, allow_short: boolean) =>
+      send<ShownImport>('POST', `/v1/imports/${at(id)}/undo`, { allow_short }),
 
     counts: (query: Query, signal?: AbortSignal) =>
       read<Page<StockCount>>(`/v1/counts${query_of(query)}`, signal),

@@ -13,6 +13,7 @@ import { ImportsScreen } from './screens/imports';
 import { ItemScreen } from './screens/item';
 import { KeysScreen } from './screens/keys';
 import { LiveScreen } from './screens/live';
+import { ImportScreen } from './screens/past_imports';
 import { ReservationScreen, ReservationsScreen } from './screens/reservations';
 import { InvitationScreen, SignInScreen } from './screens/sign_in';
 import { StaffScreen } from './screens/staff';
@@ -31,7 +32,7 @@ import { Nothing, Shown } from './widgets/outcome';
 const places: readonly (readonly [string, Key, Right])[] = [
   ['stock', 'stock.title', 'read'], ['reservations', 'reservations.title', 'read'],
   ['live', 'live.title', 'read'], ['counts', 'counts.title', 'read'],
-  ['imports', 'imports.title', 'stock'],
+  ['imports', 'imports.title', 'read'],
   ['webhooks', 'webhooks.title', 'settings'], ['drift', 'drift.title', 'read'],
   ['blocked', 'blocked.title', 'read'], ['trail', 'trail.title', 'settings'],
   ['keys', 'keys.title', 'keys'], ['staff', 'staff.title', 'staff'],
@@ -46,6 +47,7 @@ function screen_at({ path }: Place): ComponentChildren {
     if (first === 'reservations') return <ReservationScreen key={second} id={second} />;
     if (first === 'webhooks') return <WebhookScreen key={second} id={second} />;
     if (first === 'counts') return <CountScreen key={second} id={second} />;
+    if (first === 'imports') return <ImportScreen key={second} id={second} />;
     return null;
   }
   switch (first) {

@@ -4,16 +4,19 @@
 import { batch, signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import {
-  import_modes, type ImportDifference, type ImportMode, type ImportResult,
+  import_modes, type ImportDifference, type ImportMode, type ImportResult, type PastImport,
 } from '../api';
 import { Refusal } from '../asking';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
 import { Choice } from '../widgets/field';
+import { use_list } from '../widgets/loading';
 import { Nothing, Waiting } from '../widgets/outcome';
 import { Table } from '../widgets/table';
+import { PastImports } from './past_imports';
 
+const past_rows = 20;
 const file_bytes_max = 64 * 1024 * 1024;
 
 function create_state() {
@@ -124,6 +127,9 @@ function Result({ result, apply }: { result: ImportResult; apply: () => void }) 
           <button type="button" class="main" onClick={apply}>{look.say('imports.apply')}</button>
         </div>
       )}
+      {result.id !== null && (
+        <p><a href={address_of(['imports', result.id])}>{look.say('imports.see')}</a></p>
+      )}
       {result.differences.length < changes && (
         <p>{look.say('imports.first', { n: look.number(result.differences.length) })}</p>
       )}
@@ -133,7 +139,7 @@ function Result({ result, apply }: { result: ImportResult; apply: () => void }) 
   );
 }
 
-function use_import(state: State) {
+function use_import(state: State, applied: () => void) {
   const { api, look, notices } = use_shell();
   async function run(dry_run: boolean) {
     const file = state.file.value;
@@ -147,6 +153,7 @@ function use_import(state: State) {
       if (!dry_run) {
         state.file.value = null;
         notices.done(look.say('imports.applied'));
+        applied();
       }
       state.result.value = result;
     } catch (fault) {
@@ -159,10 +166,10 @@ function use_import(state: State) {
   return run;
 }
 
-export function ImportsScreen() {
+function NewImport({ applied }: { applied: () => void }) {
   const { look, notices } = use_shell();
   const state = useMemo(create_state, []);
-  const run = use_import(state);
+  const run = use_import(state, applied);
   const anew = () => batch(() => {
     state.result.value = null;
     state.fault.value = null;
@@ -177,7 +184,6 @@ export function ImportsScreen() {
   const mode = state.mode.value;
   return (
     <>
-      <h1>{look.say('imports.title')}</h1>
       <Choice label={look.say('imports.mode')} name="mode" value={mode}
         hint={look.say(`imports.mode.${mode}`)} disabled={state.is_busy.value}
         onChange={(event) => {
@@ -198,6 +204,19 @@ export function ImportsScreen() {
           action={look.say('imports.apply')} close={() => { state.is_asking.value = false; }}
           done={() => void run(false)} />
       )}
+    </>
+  );
+}
+
+export function ImportsScreen() {
+  const { api, look, session } = use_shell();
+  const list = use_list<PastImport>(
+    (cursor, stop) => api.past_imports({ cursor, limit: past_rows }, stop), []);
+  return (
+    <>
+      <h1>{look.say('imports.title')}</h1>
+      {session.may('stock') && <NewImport applied={list.reload} />}
+      <PastImports list={list} />
     </>
   );
 }

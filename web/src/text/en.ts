@@ -170,6 +170,23 @@ export const en = {
   'imports.faults': 'Faults in the file: {n}. Nothing changed.',
   'imports.row': 'Row', 'imports.column': 'Column', 'imports.before': 'Before',
   'imports.after': 'After', 'imports.what': 'Settings', 'imports.created_row': 'new item',
+  'imports.see': 'Look at it later, or undo it', 'imports.past': 'Applied in the last 30 days',
+  'imports.none': 'Nothing was imported in the last 30 days.', 'imports.rows': 'Rows',
+  'imports.created': 'New', 'imports.changed': 'Changed', 'imports.one': 'Import of {at}',
+  'imports.undo': 'Undo', 'imports.undo_of': 'Undo the import of {at}',
+  'imports.undo_anyway': 'Undo anyway', 'imports.undone': 'Undone',
+  'imports.undone_done': 'The import is undone',
+  'imports.undo_about':
+    'Every level moves back by as much as the import moved it. What was sold, returned or ' +
+    'corrected since stays. Settings become what they were, but for those changed since.',
+  'imports.undo_created': 'New items are paused, not deleted: {n}.',
+  'imports.undo_short':
+    'Of some items more will be promised than is there. Each of them shows whom it concerns.',
+  'imports.not_undone': 'Rows that stand in the way: {n}. Nothing was changed.',
+  'imports.undone_levels': 'All levels were moved back by what the import did.',
+  'imports.undone_created': 'Items that it made are paused: {n}.',
+  'imports.kept_back': 'Not put back, because somebody had changed it since the import:',
+  'imports.nothing_kept': 'All settings that it changed are what they were before.',
 
   'counts.title': 'Counts', 'counts.empty': 'Nothing was counted here yet.',
   'counts.none_open': 'No count is open.', 'counts.new': 'New count', 'counts.open': 'Open count',
