@@ -247,6 +247,29 @@ export interface Counted {
   counted_at?: string;
 }
 
+export interface LowItem {
+  sku: string;
+  name: string | null;
+  low_stock_at: number;
+  on_hand: number;
+  reserved: number;
+  available: number;
+}
+
+export interface OldHold extends Hold {
+  created_at: string;
+  lines: number;
+}
+
+export interface MovementSum {
+  sku: string | null;
+  kind: MovementKind;
+  reason: Movement['reason'];
+  movements: number;
+  on_hand_delta: number;
+  reserved_delta: number;
+}
+
 export interface Webhook {
   id: string;
   url: string;
@@ -441,6 +464,14 @@ export function create_api(session: Session) {
         `/v1/counts/${at(id)}/entries`, { method: 'PUT', json: { entries } }, key),
     apply_count: (id: string) => send<ShownCount>('POST', `/v1/counts/${at(id)}/apply`),
     cancel_count: (id: string) => send<ShownCount>('POST', `/v1/counts/${at(id)}/cancel`),
+
+    low_stock: (query: Query, signal?: AbortSignal) =>
+      read<Page<LowItem>>(`/v1/reports/low-stock${query_of(query)}`, signal),
+    held_longest: (query: Query, signal?: AbortSignal) =>
+      read<Page<OldHold> & { complete: boolean }>(
+        `/v1/reports/held-longest${query_of(query)}`, signal),
+    movement_sums: (query: Query, signal?: AbortSignal) =>
+      read<Page<MovementSum>>(`/v1/reports/movements${query_of(query)}`, signal),
 
     webhooks: (signal?: AbortSignal) => read<Page<Webhook>>('/v1/webhooks', signal),
     webhook: (id: string, signal?: AbortSignal) =>

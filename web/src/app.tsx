@@ -14,6 +14,7 @@ import { ItemScreen } from './screens/item';
 import { KeysScreen } from './screens/keys';
 import { LiveScreen } from './screens/live';
 import { ImportScreen } from './screens/past_imports';
+import { is_report, ReportsScreen } from './screens/reports';
 import { ReservationScreen, ReservationsScreen } from './screens/reservations';
 import { InvitationScreen, SignInScreen } from './screens/sign_in';
 import { StaffScreen } from './screens/staff';
@@ -32,7 +33,7 @@ import { Nothing, Shown } from './widgets/outcome';
 const places: readonly (readonly [string, Key, Right])[] = [
   ['stock', 'stock.title', 'read'], ['reservations', 'reservations.title', 'read'],
   ['live', 'live.title', 'read'], ['counts', 'counts.title', 'read'],
-  ['imports', 'imports.title', 'read'],
+  ['imports', 'imports.title', 'read'], ['reports', 'reports.title', 'read'],
   ['webhooks', 'webhooks.title', 'settings'], ['drift', 'drift.title', 'read'],
   ['blocked', 'blocked.title', 'read'], ['trail', 'trail.title', 'settings'],
   ['keys', 'keys.title', 'keys'], ['staff', 'staff.title', 'staff'],
@@ -48,6 +49,8 @@ function screen_at({ path }: Place): ComponentChildren {
     if (first === 'webhooks') return <WebhookScreen key={second} id={second} />;
     if (first === 'counts') return <CountScreen key={second} id={second} />;
     if (first === 'imports') return <ImportScreen key={second} id={second} />;
+    if (first === 'reports' && is_report(second))
+      return <ReportsScreen key={second} report={second} />;
     return null;
   }
   switch (first) {
@@ -56,6 +59,7 @@ function screen_at({ path }: Place): ComponentChildren {
     case 'live': return <LiveScreen />;
     case 'counts': return <CountsScreen />;
     case 'imports': return <ImportsScreen />;
+    case 'reports': return <ReportsScreen report="low-stock" />;
     case 'webhooks': return <WebhooksScreen />;
     case 'drift': return <DriftScreen />;
     case 'blocked': return <BlockedScreen />;

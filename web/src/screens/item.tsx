@@ -25,7 +25,7 @@ const implied: Partial<Record<MovementKind, Movement['reason']>> = {
   received: 'received', counted: 'count', returned: 'returned',
 };
 
-function what_of(look: Look, { kind, reason }: Pick<Movement, 'kind' | 'reason'>): string {
+export function what_of(look: Look, { kind, reason }: Pick<Movement, 'kind' | 'reason'>): string {
   const what = look.say(`kind.${kind}`);
   return reason && reason !== implied[kind] ? `${what}, ${look.say(`reason.${reason}`)}` : what;
 }

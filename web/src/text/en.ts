@@ -240,6 +240,21 @@ export const en = {
   'counts.cancel': 'Cancel this count', 'counts.cancel_ask': 'Cancel “{name}”?',
   'counts.cancel_about': 'Nothing is applied. What was entered can still be read.',
 
+  'reports.title': 'Reports',
+  'reports.low-stock': 'Low stock', 'reports.low-stock.empty': 'Nothing is low.',
+  'reports.low-stock.about': 'Items with no more available than their setting “Low stock at”.',
+  'reports.held-longest': 'Held longest', 'reports.held-longest.empty': 'Nothing is held.',
+  'reports.held-longest.about': 'Reservations that have been open the longest.',
+  'reports.held-longest.some':
+    'So much is held that only the holds that end first were looked at.',
+  'reports.age': 'Held for', 'reports.lines': 'Lines',
+  'reports.movements': 'Movements', 'reports.movements.empty': 'Nothing moved in this period.',
+  'reports.movements.about': 'What moved on your days from the first to the last, 92 at most.',
+  'reports.from': 'First day', 'reports.to': 'Last day', 'reports.by': 'Sums',
+  'reports.by.reason': 'By reason', 'reports.by.sku': 'By SKU and reason',
+  'reports.today': 'Today', 'reports.week': '7 days', 'reports.month': '30 days',
+  'reports.count': 'Movements', 'reports.balance': 'Went | came', 'reports.net': 'On hand, net',
+
   'webhooks.title': 'Webhooks', 'webhooks.one': 'Webhook', 'webhooks.new': 'New webhook',
   'webhooks.empty': 'No webhook is registered.', 'webhooks.url': 'Address',
   'webhooks.description': 'Description', 'webhooks.prefix': 'SKU prefix',
