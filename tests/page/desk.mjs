@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// A person at a browser, signed in: Debian's Chromium, looked at closely. Whatever the browser
+// complains about is a failure of the test, unless the test says before that it provokes it.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { chromium } from 'playwright-core';
+import { start_service } from './service.mjs';
+import { open_shop } from './shop.mjs';
+import { patience_ms } from './waiting.mjs';
+
+const browser_path = '/usr/bin/chromium';
+const test_deadline_ms = 60_000;
+const size = { width: 1280, height: 800 };
+
+export const pictures = process.env.HOLDFAST_PAGE_SCREENSHOTS ?? 'page-screenshots';
+mkdirSync(pictures, { recursive: true });
+
+export const launch_browser = () => chromium.launch({ executablePath: browser_path });
+
+// Chromium says every refused request on the console by itself; the page cannot help that.
+const refused_request = /^Failed to load resource: .*status of (\d+)/;
+const lost_request = /^Failed to load resource: net::ERR_/;
+
+function create_guard() {
+  const complaints = [];
+  const provoked = new Set();
+  const is_provoked = (text) => {
+    const status = refused_request.exec(text)?.[1];
+    if (status) return provoked.has(Number(status));
+    return provoked.has('outage') && lost_request.test(text);
+  };
+  return {
+    watch(page) {
+      page.on('pageerror', (fault) => complaints.push(`thrown: ${fault.stack ?? fault}`));
+      page.on('crash', () => complaints.push('the page crashed'));
+      page.on('console', (message) => {
+        if (!['error', 'warning', 'assert'].includes(message.type())) return;
+        if (is_provoked(message.text())) return;
+        complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+      });
+    },
+    provoke: (...what) => what.forEach((one) => provoked.add(one)),
+    check: () => assert.deepEqual(complaints, [], 'the browser complained'),
+  };
+}
+
+// One person's browser context. `provokes` names the refusals the person will meet, by status, and
+// 'outage' where the service goes away.
+async function sit_down(place, guard, { language = 'en-GB', theme = 'light', viewport = size,
+  signed_in = true } = {}) {
+  const context = await place.browser.newContext({
+    locale: language, colorScheme: theme, viewport, timezoneId: 'Asia/Shanghai',
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(patience_ms);
+  context.on('page', guard.watch);
+  if (signed_in) await place.sign_in(context);
+  const page = await context.newPage();
+  return {
+    page, context,
+    shop: place.shop, service: place.service,
+    // Goes to a screen as a link would, without loading the page anew when it is there already.
+    async go(address) {
+      await page.goto(`${place.service.url}/admin/#/${address}`);
+      return page;
+    },
+    colleague: (looks) => place.sit_down(guard, looks),
+    provoke: guard.provoke,
+  };
+}
+
+function slug(name) {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, '-').slice(0, 60);
+}
+
+// Registers what a file of tests needs, and answers with how to write one. The service and the
+// browser are there before the first test and gone after the last.
+export function workplace(options = {}) {
+  const place = { contexts: [] };
+  place.sit_down = async (guard, looks) => {
+    const desk = await sit_down(place, guard, looks);
+    place.contexts.push(desk);
+    return desk;
+  };
+  place.sign_in = (context) => context.addInitScript((key) => {
+    if (window.location.protocol === 'http:') window.sessionStorage.setItem('holdfast.key', key);
+  }, place.service.admin_key);
+
+  before(async () => {
+    place.service = await start_service(options);
+    place.shop = open_shop(place.service);
+    place.browser = await launch_browser();
+  }, { timeout: 2 * test_deadline_ms });
+  after(async () => {
+    await place.browser?.close();
+    await place.service?.end();
+  }, { timeout: test_deadline_ms });
+
+  async function play(name, looks, body) {
+    const guard = create_guard();
+    try {
+      await body(await place.sit_down(guard, looks));
+    } catch (fault) {
+      await Promise.all(place.contexts.map((desk, index) => desk.page.screenshot({
+        path: join(pictures, `failed-${slug(name)}-${index}.png`),
+      }).catch(() => { /* the browser itself may be what failed */ })));
+      console.error(`the service said at last:\n${place.service.log_tail()}`);
+      throw fault;
+    } finally {
+      await Promise.all(place.contexts.splice(0).map((desk) => desk.context.close()));
+    }
+    guard.check();
+  }
+  return {
+    place,
+    desk_test: (name, body, looks = {}) =>
+      it(name, { timeout: test_deadline_ms }, () => play(name, looks, body)),
+  };
+}
