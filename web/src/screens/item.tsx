@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One item: what there is and why, how it came to that, and the rules it is sold by.
 import { signal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { Item, Level, LevelExplanation, Movement, MovementKind } from '../api';
+import { use_item_changes } from '../item_watch';
 import type { Look } from '../look';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
@@ -152,7 +153,10 @@ function LevelWhy({ level }: { level: LevelExplanation }) {
 
 function Why({ sku, at }: { sku: string; at: number }) {
   const { api, look } = use_shell();
-  const loaded = use_loaded((stop) => api.why(sku, stop), [sku, at]);
+  const loaded = use_loaded((stop) => api.why(sku, stop), [sku]);
+  useEffect(() => {
+    if (at > 0) loaded.reload();
+  }, [at]);
   return (
     <section aria-labelledby="why">
       <h2 id="why">{look.say('why.title')}</h2>
@@ -166,7 +170,10 @@ function Why({ sku, at }: { sku: string; at: number }) {
 function Ledger({ sku, at }: { sku: string; at: number }) {
   const { api, look } = use_shell();
   const list = use_list<Movement>(
-    (cursor, stop) => api.movements(sku, cursor, movements_a_page, stop), [sku, at]);
+    (cursor, stop) => api.movements(sku, cursor, movements_a_page, stop), [sku]);
+  useEffect(() => {
+    if (at > 0) void list.catch_up((m) => m.id);
+  }, [at]);
   const change = (delta: number) => (delta === 0 ? '' : look.signed(delta));
   return (
     <>
@@ -233,6 +240,14 @@ export function ItemScreen({ sku }: { sku: string }) {
     if (now) loaded.value.value = { ...now, item: change(now.item) };
   };
   const changed = (now: Seen) => { loaded.value.value = now; };
+  const moved = () => { changes.value += 1; };
+  // Only the numbers, so that nobody loses settings that are being typed.
+  use_item_changes(sku, () => {
+    moved();
+    api.item(sku).then(({ item: { levels, on_hand, reserved, available } }) =>
+      show((item) => ({ ...item, levels, on_hand, reserved, available })),
+    () => { /* what is shown was true; the next change tries again */ });
+  });
   return (
     <>
       <p><a href={address_of(['stock'])}>← {look.say('stock.title')}</a></p>
@@ -243,7 +258,7 @@ export function ItemScreen({ sku }: { sku: string }) {
             <p><code>{item.sku}</code> <ItemState item={item} />{' '}
               <a href={address_of(['live'], { sku })}>{look.say('live.watch')}</a></p>
             <SaleSwitch seen={{ item, tag }} changed={changed} />
-            <Levels item={item} show={show} changed={() => { changes.value += 1; }} />
+            <Levels item={item} show={show} changed={moved} />
             <Why sku={sku} at={changes.value} />
             <SettingsShown seen={{ item, tag }} changed={changed} />
             <Ledger sku={sku} at={changes.value} />

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types a new number on hand. The service takes it only while the number is still what was seen
 // here, so two people who count the same shelf do not undo each other.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { reasons, type Adjust, type Item, type Reason } from '../api';
 import { use_shell } from '../shell';
 
@@ -16,7 +16,9 @@ export function LevelEditor({ item, location, save, cancel }: {
   const { look } = use_shell();
   const number = useRef<HTMLInputElement>(null);
   const [where, set_where] = useState(location ?? item.levels[0]?.location ?? 'main');
-  const seen = item.levels.find((level) => level.location === where)?.on_hand ?? 0;
+  // What was shown when the typing began, also when somebody changes it meanwhile.
+  const seen = useMemo(
+    () => item.levels.find((level) => level.location === where)?.on_hand ?? 0, [where]);
   // At once, so that no key that is pressed meanwhile goes to the grid.
   useLayoutEffect(() => number.current?.select(), [where]);
 

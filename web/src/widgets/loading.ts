@@ -59,6 +59,8 @@ export interface Listed<T> {
   readonly is_whole: ReadonlySignal<boolean>;
   more(): void;
   reload(): void;
+  // Puts what is new before what is shown; `id` tells what is shown already.
+  catch_up(id: (row: T) => string): Promise<void>;
   // Changes rows that are shown, and answers with how to undo it.
   change(is_meant: (row: T) => boolean, to: (row: T) => T): () => void;
 }
@@ -76,6 +78,7 @@ function create_list<T>(
   const is_whole = signal(false);
   let cursor: string | null = null;
   let asking: AbortController | null = null;
+  let stopping = new AbortController();
 
   async function fetch_rows(mine: AbortController) {
     for (let tried = 0; tried < empty_pages_max; ++tried) {
@@ -111,13 +114,33 @@ function create_list<T>(
     );
   }
 
+  // A fault here is not said: what is shown was true, and the next change tries again.
+  async function catch_up(id: (row: T) => string) {
+    const mine = stopping.signal;
+    const page = await load(null, mine).catch(() => null);
+    if (mine.aborted || !page) return;
+    const shown = new Set(rows.value.map(id));
+    const at = page.data.findIndex((row) => shown.has(id(row)));
+    if (at >= 0) {
+      rows.value = page.data.slice(0, at).concat(rows.value);
+    } else if (!asking) {
+      batch(() => {
+        cursor = page.next_cursor;
+        rows.value = page.data;
+        is_whole.value = page.next_cursor === null;
+      });
+    }
+  }
+
   function stop() {
     asking?.abort();
     asking = null;
+    stopping.abort();
+    stopping = new AbortController();
   }
 
   return {
-    rows, status, fault, is_whole, more, stop,
+    rows, status, fault, is_whole, more, catch_up, stop,
     reload() {
       stop();
       cursor = null;
