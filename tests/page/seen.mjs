@@ -26,3 +26,7 @@ export const said = (page, text) => wait_for(page.locator('.notices').getByText(
 export const line_of = (page, text) => page.getByRole('row').filter({ hasText: text });
 
 export const dialog = (page, name) => page.getByRole('dialog', name ? { name } : {});
+
+// A part of a screen, by its heading.
+export const section = (page, name) => page.getByRole('region', { name, exact: true })
+  .and(page.locator('section'));

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// One item: what there is, why, how it came to that, and the rules it is sold by.
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { workplace } from './desk.mjs';
+import { dialog, line_of, said, section, wait_for } from './seen.mjs';
+import { eventually } from './waiting.mjs';
+
+describe('item', { concurrency: false }, () => {
+  const { desk_test } = workplace();
+
+  desk_test('an item shows its levels, its reasons, its chart and its ledger', async (desk) => {
+    const sku = await desk.shop.item(20, { name: 'Felt hat' });
+    await desk.shop.adjust(sku, { location: 'attic', delta: 5, reason: 'found' });
+    const sold = await desk.shop.hold(sku, 3);
+    await desk.shop.confirm(sold.id);
+    const held = await desk.shop.hold(sku, 2, { reference: 'order-77', customer: 'c-1' });
+
+    const page = await desk.go(`stock/${sku}`);
+    await wait_for(page.getByRole('heading', { name: 'Felt hat', level: 1 }));
+    const levels = section(page, 'Levels');
+    assert.deepEqual(await cells_of(line_of(levels, 'attic')), ['attic', '5', '0', '5', '–']);
+    assert.deepEqual(await cells_of(line_of(levels, 'main')), ['main', '17', '2', '15', '–']);
+
+    const why = section(page, 'Why these numbers');
+    await wait_for(why.getByText('main: 17 on hand, 2 reserved'));
+    await wait_for(why.getByText('-3 Sold (movements: 1)'));
+    await wait_for(why.getByText('+5 Adjusted, found'));
+    await wait_for(why.getByText(/units until .*, order-77, c-1/));
+
+    const chart = section(page, 'Over time');
+    await chart.getByLabel('Location').selectOption('main');
+    await wait_for(chart.locator('canvas'));
+    await wait_for(chart.getByText('On hand went from 20 to 17; now reserved: 2.'));
+
+    const ledger = section(page, 'Ledger');
+    await wait_for(line_of(ledger, 'Adjusted, found'));
+    await ledger.getByRole('link', { name: 'order-77' }).click();
+    await wait_for(page.getByText(held.id));
+  });
+
+  desk_test('two clerks see each other’s change without loading anew', async (desk) => {
+    const sku = await desk.shop.item(10);
+    const other = await desk.colleague();
+    const [mine, theirs] = [await desk.go(`stock/${sku}`), await other.go(`stock/${sku}`)];
+    await wait_for(on_hand_button(theirs, sku, 10));
+
+    await set_on_hand(mine, sku, { from: 10, to: 8 });
+    await said(mine, `${sku}: 8 on hand`);
+    await wait_for(on_hand_button(theirs, sku, 8));
+    await wait_for(line_of(section(theirs, 'Ledger'), 'damaged'));
+
+    await set_on_hand(theirs, sku, { from: 8, to: 6 });
+    await said(theirs, `${sku}: 6 on hand`);
+    await wait_for(on_hand_button(mine, sku, 6));
+  });
+
+  desk_test('a change of the number leaves what is typed into the settings', async (desk) => {
+    const sku = await desk.shop.item(10);
+    const page = await desk.go(`stock/${sku}`);
+    const name = section(page, 'Settings').getByLabel('Name');
+    await name.fill('Half a na');
+    await desk.shop.adjust(sku, { delta: -1, reason: 'lost' });
+    await wait_for(on_hand_button(page, sku, 9));
+    assert.equal(await name.inputValue(), 'Half a na');
+  });
+
+  desk_test('a refused number is taken back, and said above the levels', async (desk) => {
+    const sku = await desk.shop.item(10);
+    await desk.shop.hold(sku, 8);
+    const page = await desk.go(`stock/${sku}`);
+    desk.provoke(409);
+    await set_on_hand(page, sku, { from: 10, to: 5 });
+    const levels = section(page, 'Levels');
+    await wait_for(levels.getByText(`${sku} was not changed. That is less than is reserved.`));
+    await wait_for(on_hand_button(page, sku, 10));
+
+    await levels.getByRole('button', { name: 'Save anyway' }).click();
+    await wait_for(on_hand_button(page, sku, 5));
+    assert.equal((await cells_of(line_of(levels, 'main'))).at(-1), '3', 'so many are short');
+  });
+
+  desk_test('settings are saved, and only those that differ', async (desk) => {
+    const sku = await desk.shop.item(10, { max_per_customer: 2 });
+    const page = await desk.go(`stock/${sku}`);
+    const settings = section(page, 'Settings');
+    await settings.getByLabel('Name').fill('Wool scarf');
+    await settings.getByLabel('Low stock at').fill('3');
+    await settings.getByLabel('Sale starts').fill('2031-05-06T10:00');
+    await settings.getByLabel('On sale').uncheck();
+    await settings.getByRole('button', { name: 'Save' }).click();
+    await said(page, `Settings of ${sku} saved`);
+    await wait_for(page.getByRole('heading', { name: 'Wool scarf', level: 1 }));
+
+    const item = await desk.shop.level(sku);
+    assert.equal(item.name, 'Wool scarf');
+    assert.equal(item.low_stock_at, 3);
+    assert.equal(item.max_per_customer, 2);
+    assert.equal(item.on_sale, false);
+    assert.equal(Date.parse(item.sale_starts_at), Date.parse('2031-05-06T10:00:00+08:00'));
+  });
+
+  desk_test('settings that a colleague changed meanwhile are shown, not overwritten', async (desk) => {
+    const sku = await desk.shop.item(10, { name: 'Cap' });
+    const other = await desk.colleague();
+    const [mine, theirs] = [await desk.go(`stock/${sku}`), await other.go(`stock/${sku}`)];
+    await section(theirs, 'Settings').getByLabel('Name').fill('Their cap');
+
+    await section(mine, 'Settings').getByLabel('Name').fill('My cap');
+    await section(mine, 'Settings').getByRole('button', { name: 'Save' }).click();
+    await said(mine, `Settings of ${sku} saved`);
+
+    other.provoke(412);
+    await section(theirs, 'Settings').getByRole('button', { name: 'Save' }).click();
+    await said(theirs, 'Somebody else changed these settings meanwhile.');
+    await eventually('my name in their form', async () =>
+      await section(theirs, 'Settings').getByLabel('Name').inputValue() === 'My cap');
+    assert.equal((await desk.shop.level(sku)).name, 'My cap');
+
+    await section(theirs, 'Settings').getByLabel('Name').fill('Our cap');
+    await section(theirs, 'Settings').getByRole('button', { name: 'Save' }).click();
+    await said(theirs, `Settings of ${sku} saved`);
+    assert.equal((await desk.shop.level(sku)).name, 'Our cap');
+  });
+
+  desk_test('an item that is none is said to be none', async (desk) => {
+    desk.provoke(404);
+    const page = await desk.go('stock/NO-SUCH-ITEM');
+    await wait_for(page.getByRole('alert').getByText('There is no such item.'));
+  });
+
+  desk_test('an address without a screen says so', async (desk) => {
+    const page = await desk.go('stock/a/b/c');
+    await wait_for(page.getByText('There is nothing at this address.'));
+    assert.equal(await dialog(page).count(), 0);
+  });
+});
+
+const cells_of = async (row) => {
+  await wait_for(row);
+  return row.getByRole('cell').allInnerTexts();
+};
+
+const on_hand_button = (page, sku, n) =>
+  page.getByRole('button', { name: `On hand ${n} of ${sku} at main, edit` });
+
+async function set_on_hand(page, sku, { from, to }) {
+  await on_hand_button(page, sku, from).click();
+  const editor = page.getByRole('form', { name: `Change what is on hand of ${sku}` });
+  await editor.getByLabel('On hand').fill(String(to));
+  await editor.getByLabel('Reason').selectOption('damaged');
+  await editor.getByRole('button', { name: 'Save' }).click();
+}
