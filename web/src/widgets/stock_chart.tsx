@@ -31,8 +31,7 @@ export function StockChart({ movements }: { movements: readonly Movement[] }) {
   const locations = [...new Set(movements.map((m) => m.location))].sort();
   const location = chosen.value ?? locations[0];
   const points = useMemo(() => points_of(movements, location ?? ''), [movements, location]);
-  if (location === undefined || points[0].length < 2)
-    return <Nothing>{look.say('chart.too_few')}</Nothing>;
+  if (location === undefined) return <Nothing>{look.say('chart.too_few')}</Nothing>;
   const last = points[0].length - 1;
   return (
     <>
@@ -42,16 +41,18 @@ export function StockChart({ movements }: { movements: readonly Movement[] }) {
           {locations.map((one) => <option key={one}>{one}</option>)}
         </Choice>
       )}
-      <Chart data={points}
-        series={[
-          { label: look.say('on_hand'), colour: 'one', is_stepped: true },
-          { label: look.say('reserved'), colour: 'two', is_stepped: true },
-        ]}
-        summary={look.say('chart.summary', {
-          location, n: look.number(last + 1),
-          from: look.number(points[1][0] ?? 0), to: look.number(points[1][last] ?? 0),
-          reserved: look.number(points[2][last] ?? 0),
-        })} />
+      {last < 1 ? <Nothing>{look.say('chart.too_few')}</Nothing> : (
+        <Chart data={points}
+          series={[
+            { label: look.say('on_hand'), colour: 'one', is_stepped: true },
+            { label: look.say('reserved'), colour: 'two', is_stepped: true },
+          ]}
+          summary={look.say('chart.summary', {
+            location, n: look.number(last + 1),
+            from: look.number(points[1][0] ?? 0), to: look.number(points[1][last] ?? 0),
+            reserved: look.number(points[2][last] ?? 0),
+          })} />
+      )}
     </>
   );
 }
