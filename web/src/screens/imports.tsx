@@ -7,6 +7,7 @@ import {
   import_modes, type ImportDifference, type ImportMode, type ImportResult, type PastImport,
 } from '../api';
 import { Refusal } from '../asking';
+import { read_csv_file, type CsvFile } from '../csv_file';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
@@ -21,7 +22,7 @@ const file_bytes_max = 64 * 1024 * 1024;
 
 function create_state() {
   return {
-    file: signal<File | null>(null),
+    file: signal<CsvFile | null>(null),
     mode: signal<ImportMode>('set'),
     result: signal<ImportResult | null>(null),
     fault: signal<unknown>(null),
@@ -59,7 +60,8 @@ function Drop({ choose, name }: { choose: (file: File) => void; name: string | n
 
 function Faults({ fault }: { fault: unknown }) {
   const { look } = use_shell();
-  const errors = fault instanceof Refusal ? fault.problem.errors ?? [] : [];
+  const errors = (fault instanceof Refusal ? [...fault.problem.errors ?? []] : [])
+    .sort((a, b) => (a.row ?? 0) - (b.row ?? 0));
   if (errors.length === 0)
     return <p class="failed" role="alert">{fault_text(look, fault)}</p>;
   return (
@@ -149,7 +151,7 @@ function use_import(state: State, applied: () => void) {
       state.fault.value = null;
     });
     try {
-      const result = await api.import_stock(file, state.mode.value, dry_run);
+      const result = await api.import_stock(file.content, state.mode.value, dry_run);
       if (!dry_run) {
         state.file.value = null;
         notices.done(look.say('imports.applied'));
@@ -174,14 +176,15 @@ function NewImport({ applied }: { applied: () => void }) {
     state.result.value = null;
     state.fault.value = null;
   });
-  const choose = (file: File) => {
+  const choose = async (file: File) => {
     if (state.is_busy.value) return;
     if (file.size > file_bytes_max) return notices.refused(look.say('code.payload-too-large'));
     anew();
-    state.file.value = file;
-    void run(true);
+    state.file.value = await read_csv_file(file);
+    await run(true);
   };
   const mode = state.mode.value;
+  const guessed_from = state.file.value?.guessed_from;
   return (
     <>
       <Choice label={look.say('imports.mode')} name="mode" value={mode}
@@ -193,7 +196,8 @@ function NewImport({ applied }: { applied: () => void }) {
         }}>
         {import_modes.map((one) => <option key={one} value={one}>{one}</option>)}
       </Choice>
-      <Drop choose={choose} name={state.file.value?.name ?? null} />
+      <Drop choose={(file) => void choose(file)} name={state.file.value?.name ?? null} />
+      {guessed_from && <p role="note">{look.say('imports.guessed', { sample: guessed_from })}</p>}
       {state.is_busy.value && <Waiting />}
       {state.fault.value !== null && <Faults fault={state.fault.value} />}
       {state.result.value && (

@@ -154,6 +154,8 @@ export const zh: Dictionary = {
   'imports.mode.set': '用文件中的数字替换在库数量。',
   'imports.mode.add': '把文件中的数字加到在库数量上。',
   'imports.mode.count': '文件中的数字是盘点结果。',
+  'imports.guessed':
+    '文件不是 UTF-8 编码，已按 GB18030 读取，其中有“{sample}”。如果不对，请另存为 UTF-8。',
   'imports.preview': '预览', 'imports.applied': '导入已完成', 'imports.apply': '执行导入',
   'imports.ask': '导入 {name}？',
   'imports.counts': '行数：{rows}。新增：{created}，变化：{changed}，不变：{unchanged}。',
