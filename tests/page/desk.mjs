@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { chromium } from 'playwright-core';
+import { open_staff_room } from './people.mjs';
 import { start_service } from './service.mjs';
 import { open_shop } from './shop.mjs';
 import { patience_ms } from './waiting.mjs';
@@ -46,27 +47,28 @@ function create_guard() {
   };
 }
 
-// One person's browser context. `provokes` names the refusals the person will meet, by status, and
-// 'outage' where the service goes away.
-async function sit_down(place, guard, { language = 'en-GB', theme = 'light', viewport = size,
-  signed_in = true } = {}) {
+// One person's browser. Nobody in particular is `as: null`.
+async function sit_down(place, guard, { as = 'owner', language = 'en-GB', theme = 'light',
+  viewport = size } = {}) {
   const context = await place.browser.newContext({
     locale: language, colorScheme: theme, viewport, timezoneId: 'Asia/Shanghai',
     reducedMotion: 'reduce',
+    ...(as === null ? {} : { storageState: await place.staff.state_of(as) }),
   });
   context.setDefaultTimeout(patience_ms);
   context.on('page', guard.watch);
-  if (signed_in) await place.sign_in(context);
   const page = await context.newPage();
   return {
     page, context,
-    shop: place.shop, service: place.service,
+    shop: place.shop, service: place.service, staff: place.staff,
     // Goes to a screen as a link would, without loading the page anew when it is there already.
     async go(address) {
       await page.goto(`${place.service.url}/admin/#/${address}`);
       return page;
     },
-    colleague: (looks) => place.sit_down(guard, looks),
+    colleague: (looks = {}) => place.sit_down(guard, { as: 'manager', ...looks }),
+    // Names what the browser will be right to complain about: the status of a refused request, or
+    // 'outage' where the service goes away.
     provoke: guard.provoke,
   };
 }
@@ -84,16 +86,15 @@ export function workplace(options = {}) {
     place.contexts.push(desk);
     return desk;
   };
-  place.sign_in = (context) => context.addInitScript((key) => {
-    if (window.location.protocol === 'http:') window.sessionStorage.setItem('holdfast.key', key);
-  }, place.service.admin_key);
 
   before(async () => {
     place.service = await start_service(options);
     place.shop = open_shop(place.service);
+    place.staff = open_staff_room(place.service);
     place.browser = await launch_browser();
   }, { timeout: 2 * test_deadline_ms });
   after(async () => {
+    await place.staff?.close();
     await place.browser?.close();
     await place.service?.end();
   }, { timeout: test_deadline_ms });

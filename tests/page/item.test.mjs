@@ -35,7 +35,7 @@ describe('item', { concurrency: false }, () => {
 
     const ledger = section(page, 'Ledger');
     await wait_for(line_of(ledger, 'Adjusted, found'));
-    await ledger.getByRole('link', { name: 'order-77' }).click();
+    await ledger.getByRole('link', { name: 'Reservation' }).first().click();
     await wait_for(page.getByText(held.id));
   });
 
@@ -87,7 +87,6 @@ describe('item', { concurrency: false }, () => {
     await settings.getByLabel('Name').fill('Wool scarf');
     await settings.getByLabel('Low stock at').fill('3');
     await settings.getByLabel('Sale starts').fill('2031-05-06T10:00');
-    await settings.getByLabel('On sale').uncheck();
     await settings.getByRole('button', { name: 'Save' }).click();
     await said(page, `Settings of ${sku} saved`);
     await wait_for(page.getByRole('heading', { name: 'Wool scarf', level: 1 }));
@@ -96,31 +95,48 @@ describe('item', { concurrency: false }, () => {
     assert.equal(item.name, 'Wool scarf');
     assert.equal(item.low_stock_at, 3);
     assert.equal(item.max_per_customer, 2);
-    assert.equal(item.on_sale, false);
     assert.equal(Date.parse(item.sale_starts_at), Date.parse('2031-05-06T10:00:00+08:00'));
   });
 
-  desk_test('settings that a colleague changed meanwhile are shown, not overwritten', async (desk) => {
+  desk_test('settings that a colleague changed meanwhile are laid beside one’s own', async (desk) => {
     const sku = await desk.shop.item(10, { name: 'Cap' });
     const other = await desk.colleague();
     const [mine, theirs] = [await desk.go(`stock/${sku}`), await other.go(`stock/${sku}`)];
-    await section(theirs, 'Settings').getByLabel('Name').fill('Their cap');
-
-    await section(mine, 'Settings').getByLabel('Name').fill('My cap');
-    await section(mine, 'Settings').getByRole('button', { name: 'Save' }).click();
+    await save_name(mine, 'My cap', async () => {
+      await section(theirs, 'Settings').getByLabel('Name').fill('Their cap');
+    });
     await said(mine, `Settings of ${sku} saved`);
 
     other.provoke(412);
     await section(theirs, 'Settings').getByRole('button', { name: 'Save' }).click();
-    await said(theirs, 'Somebody else changed these settings meanwhile.');
+    const conflict = dialog(theirs, 'Somebody else changed this item');
+    assert.deepEqual(await cells_of(line_of(conflict, 'Name').last()),
+      ['Name', 'Cap', 'My cap', 'Their cap']);
+    await conflict.getByRole('button', { name: 'Leave as it is now' }).click();
+    await wait_for(theirs.getByRole('heading', { name: 'My cap', level: 1 }));
     await eventually('my name in their form', async () =>
       await section(theirs, 'Settings').getByLabel('Name').inputValue() === 'My cap');
     assert.equal((await desk.shop.level(sku)).name, 'My cap');
 
-    await section(theirs, 'Settings').getByLabel('Name').fill('Our cap');
-    await section(theirs, 'Settings').getByRole('button', { name: 'Save' }).click();
+    await save_name(theirs, 'Our cap');
     await said(theirs, `Settings of ${sku} saved`);
-    assert.equal((await desk.shop.level(sku)).name, 'Our cap');
+    desk.provoke(412);
+    await save_name(mine, 'Mine all the same');
+    await dialog(mine).getByRole('button', { name: 'Save mine' }).click();
+    await eventually('what was insisted on',
+      async () => (await desk.shop.level(sku)).name === 'Mine all the same');
+  });
+
+  desk_test('a sale is paused by one button, and nothing is reserved then', async (desk) => {
+    const sku = await desk.shop.item(10);
+    const page = await desk.go(`stock/${sku}`);
+    await page.getByRole('button', { name: 'Pause the sale' }).click();
+    await wait_for(page.getByText('The sale is paused: nothing can be reserved.'));
+    await said(page, `Settings of ${sku} saved`);
+    await assert.rejects(desk.shop.hold(sku, 1), /not-on-sale/);
+    await page.getByRole('button', { name: 'Resume the sale' }).click();
+    await wait_for(page.getByText('On sale, without an end.'));
+    await eventually('a sale again', async () => (await desk.shop.level(sku)).on_sale);
   });
 
   desk_test('an item that is none is said to be none', async (desk) => {
@@ -143,6 +159,14 @@ const cells_of = async (row) => {
 
 const on_hand_button = (page, sku, n) =>
   page.getByRole('button', { name: `On hand ${n} of ${sku} at main, edit` });
+
+// `meanwhile` happens when the form is there and nothing is saved yet.
+async function save_name(page, name, meanwhile = async () => {}) {
+  const settings = section(page, 'Settings');
+  await settings.getByLabel('Name').fill(name);
+  await meanwhile();
+  await settings.getByRole('button', { name: 'Save' }).click();
+}
 
 async function set_on_hand(page, sku, { from, to }) {
   await on_hand_button(page, sku, from).click();

@@ -13,7 +13,7 @@ describe('stock', { concurrency: false }, () => {
   desk_test('an empty shop is told how to begin', async (desk) => {
     const page = await desk.go('stock');
     await wait_for(page.getByText('There is nothing in stock yet.'));
-    await page.getByRole('main').getByRole('link', { name: 'Import' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Import a file to begin' }).click();
     await wait_for(page.getByRole('heading', { name: 'Import', level: 1 }));
   });
 
