@@ -58,7 +58,7 @@ export interface Listed<T> {
   readonly fault: ReadonlySignal<unknown>;
   readonly is_whole: ReadonlySignal<boolean>;
   more(): void;
-  reload(): void;
+  reload(): void; // what is shown stays until the answer is there
   // Puts what is new before what is shown; `id` tells what is shown already.
   catch_up(id: (row: T) => string): Promise<void>;
   // Changes rows that are shown, and answers with how to undo it.
@@ -82,11 +82,12 @@ function create_list<T>(
 
   async function fetch_rows(mine: AbortController) {
     for (let tried = 0; tried < empty_pages_max; ++tried) {
+      const is_first = cursor === null;
       const page = await load(cursor, mine.signal);
       if (mine.signal.aborted) return;
       cursor = page.next_cursor;
       batch(() => {
-        rows.value = rows.value.concat(page.data);
+        rows.value = is_first ? page.data : rows.value.concat(page.data);
         is_whole.value = page.next_cursor === null;
       });
       if (page.data.length > 0 || page.next_cursor === null) return;
@@ -144,10 +145,7 @@ function create_list<T>(
     reload() {
       stop();
       cursor = null;
-      batch(() => {
-        rows.value = [];
-        is_whole.value = false;
-      });
+      is_whole.value = false;
       more();
     },
     change(is_meant, to) {
