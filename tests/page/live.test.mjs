@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sale while it happens, and what the page says while the service is slow or away.
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { workplace } from './desk.mjs';
+import { row_of, said, wait_for } from './seen.mjs';
+import { eventually } from './waiting.mjs';
+
+describe('live', { concurrency: false }, () => {
+  const { desk_test } = workplace();
+
+  desk_test('a sale is watched while orders come in', async (desk) => {
+    const sku = await desk.shop.item(100);
+    const page = await desk.go(`live?sku=${sku}`);
+    await wait_for(page.getByRole('status').getByText('Live', { exact: true }));
+    await eventually('all that remains', async () => await tile(page, 'Remaining') === '100');
+
+    const holds = [];
+    for (let order = 0; order < 5; ++order) holds.push(await desk.shop.hold(sku, 4));
+    await desk.shop.confirm(holds[0].id);
+    await desk.shop.release(holds[1].id);
+    await eventually('what is left', async () => await tile(page, 'Remaining') === '84');
+    await eventually('what is held', async () => await tile(page, 'Held') === '12');
+    await eventually('what is sold', async () => await tile(page, 'Sold since opened') === '4');
+    assert.equal(await tile(page, 'Units a minute'), '16');
+    assert.equal(await tile(page, 'Sold out in'), '5 min');
+    await wait_for(page.locator('figure.chart canvas'));
+  });
+
+  desk_test('without an item the fastest stand first, and lead to themselves', async (desk) => {
+    const [slow, fast] = [await desk.shop.item(50), await desk.shop.item(50)];
+    const page = await desk.go('live');
+    await wait_for(page.getByRole('status').getByText('Live', { exact: true }));
+    await desk.shop.hold(slow, 1);
+    await desk.shop.hold(fast, 9);
+    const first = page.getByRole('table').getByRole('row').nth(1);
+    await eventually('the fastest first',
+      async () => await first.isVisible() && (await first.innerText()).startsWith(fast));
+    await first.getByRole('link').click();
+    await eventually('the item by itself', async () => await tile(page, 'Remaining') === '41');
+  });
+
+  desk_test('what is on its way is said to be', async (desk) => {
+    let let_go;
+    const held_back = new Promise((resolve) => { let_go = resolve; });
+    await desk.page.route('**/v1/reservations*', async (route) => {
+      await held_back;
+      await route.continue();
+    });
+    const page = await desk.go('reservations');
+    await wait_for(page.getByRole('status').getByText('Loading…'));
+    let_go();
+    await wait_for(page.getByText('Loading…'), 'detached');
+    await wait_for(page.getByRole('table'));
+  });
+
+  desk_test('an answer that nobody can read is said, and asked for again', async (desk) => {
+    desk.provoke(502);
+    let is_broken = true;
+    await desk.page.route('**/v1/blocked-customers*', (route) => (is_broken
+      ? route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' })
+      : route.continue()));
+    const page = await desk.go('blocked');
+    await wait_for(page.getByRole('alert').getByText('A fault of the service'));
+    is_broken = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await wait_for(page.getByText('Nobody is blocked.'));
+  });
+
+  desk_test('a change whose answer was lost is not made twice', async (desk) => {
+    desk.provoke('outage');
+    const sku = await desk.shop.item(10);
+    let lost = 0;
+    await desk.page.route('**/adjustments', async (route) => {
+      if (lost > 0) return route.continue();
+      lost += 1;
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    const page = await desk.go(`stock?q=${sku}`);
+    await wait_for(row_of(page, sku));
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('12');
+    await page.keyboard.press('Enter');
+    await said(page, `${sku}: 12 on hand`);
+    assert.equal(lost, 1);
+    const { data } = await desk.shop.send('GET', `/v1/stock/${sku}/movements`);
+    assert.deepEqual(data.map((movement) => movement.on_hand_delta), [2, 10]);
+  });
+
+  // Last, because the service is away for a while.
+  desk_test('the service goes away and comes back, and the page says both', async (desk) => {
+    desk.provoke('outage', 502, 503);
+    const sku = await desk.shop.item(7);
+    const watching = await desk.colleague();
+    const live = await watching.go('live');
+    await wait_for(live.getByRole('status').getByText('Live', { exact: true }));
+    const page = await desk.go('reservations');
+    await wait_for(page.getByRole('heading', { name: 'Reservations', level: 1 }));
+
+    await desk.service.go_away();
+    await wait_for(live.getByRole('status').getByText('Connection lost, trying again'));
+    await desk.go(`stock?q=${sku}`);
+    await wait_for(page.getByRole('alert').getByText('The service cannot be reached.'));
+
+    await desk.service.come_back();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await wait_for(row_of(page, sku));
+    await wait_for(live.getByRole('status').getByText('Live', { exact: true }));
+    await desk.shop.hold(sku, 2);
+    await wait_for(live.getByRole('table').getByText(sku));
+  });
+});
+
+async function tile(page, name) {
+  const one = page.locator('.tiles > div').filter({ has: page.getByText(name, { exact: true }) });
+  return await one.count() === 0 ? null : one.locator('dd').innerText();
+}
