@@ -27,7 +27,7 @@ import { fault_text, use_shell, use_title } from './shell';
 import type { Key } from './text/en';
 import { use_loaded } from './widgets/loading';
 import { NoticeList } from './widgets/notices';
-import { Nothing, Shown } from './widgets/outcome';
+import { Shown } from './widgets/outcome';
 
 // Where one can go, and the right without which there is nothing to do there.
 const places: readonly (readonly [string, Key, Right])[] = [
@@ -176,7 +176,7 @@ function SignedIn() {
         <Oneself first={first} />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        {screen_at(place) ?? <Nothing>{look.say('nowhere')}</Nothing>}
+        {screen_at(place) ?? <h1>{look.say('nowhere')}</h1>}
       </main>
     </>
   );

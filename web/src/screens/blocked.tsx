@@ -74,7 +74,7 @@ export function BlockedScreen() {
             { title: look.say('customer'), cell: (b) => b.customer },
             { title: look.say('reason'), cell: (b) => b.reason },
             { title: look.say('actor'), cell: (b) => b.actor },
-            { title: look.say('time'), cell: (b) => look.time(b.blocked_at) },
+            { title: look.say('time'), is_time: true, cell: (b) => look.time(b.blocked_at) },
             {
               title: look.say('action'),
               cell: (b) => may_change && (

@@ -83,7 +83,7 @@ export function DriftScreen() {
   const list = use_list<Drift>(
     (cursor, stop) => api.drift({ sku, cursor, limit: page_rows }, stop), [sku]);
   const columns: Column<Drift>[] = [
-    { title: look.say('time'), cell: (d) => look.time(d.at) },
+    { title: look.say('time'), is_time: true, cell: (d) => look.time(d.at) },
     ...columns_of(look),
     { title: look.say('drift.repaired'), cell: (d) => look.say(d.repaired ? 'yes' : 'no') },
   ];

@@ -49,7 +49,7 @@ function Drop({ choose, name }: { choose: (file: File) => void; name: string | n
         if (file) choose(file);
       }}>
       <span>{name ?? look.say('imports.drop')}</span>
-      <input type="file" accept=".csv,text/csv" onChange={(event) => {
+      <input class="unseen" type="file" accept=".csv,text/csv" onChange={(event) => {
         const file = event.currentTarget.files?.[0];
         if (file) choose(file);
         event.currentTarget.value = '';
@@ -194,7 +194,9 @@ function NewImport({ applied }: { applied: () => void }) {
           anew();
           void run(true);
         }}>
-        {import_modes.map((one) => <option key={one} value={one}>{one}</option>)}
+        {import_modes.map((one) => (
+          <option key={one} value={one}>{look.say(`imports.mode.${one}.name`)}</option>
+        ))}
       </Choice>
       <Drop choose={(file) => void choose(file)} name={state.file.value?.name ?? null} />
       {guessed_from && <p role="note">{look.say('imports.guessed', { sample: guessed_from })}</p>}

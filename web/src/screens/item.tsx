@@ -186,7 +186,7 @@ function Ledger({ sku, at }: { sku: string; at: number }) {
         <ListShown list={list} empty={look.say('ledger.empty')}>
           {(rows) => (
             <Table caption={look.say('ledger.title')} rows={rows} id={(m) => m.id} columns={[
-              { title: look.say('time'), cell: (m) => look.time(m.at) },
+              { title: look.say('time'), is_time: true, cell: (m) => look.time(m.at) },
               { title: look.say('location'), cell: (m) => m.location },
               { title: look.say('ledger.what'), cell: (m) => what_of(look, m) },
               { title: look.say('on_hand'), is_number: true, cell: (m) => look.number(m.on_hand) },

@@ -44,7 +44,7 @@ function Keys({ keys, revoke }: { keys: readonly ApiKey[]; revoke: (key: ApiKey)
         cell: (k) => k.revoked_at ? <Badge tone="plain" says="keys.revoked" />
           : <Badge tone="good" says="keys.active" />,
       },
-      { title: look.say('made'), cell: (k) => look.time(k.created_at) },
+      { title: look.say('made'), is_time: true, cell: (k) => look.time(k.created_at) },
       {
         title: look.say('action'),
         cell: (k) => k.revoked_at ? look.time(k.revoked_at) : (

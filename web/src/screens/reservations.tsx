@@ -61,7 +61,7 @@ export function ReservationsScreen() {
             { title: look.say('state'), cell: (r) => <StateBadge of={r} /> },
             { title: look.say('reservations.units'), cell: units },
             { title: look.say('customer'), cell: (r) => r.customer ?? '–' },
-            { title: look.say('made'), cell: (r) => look.time(r.created_at) },
+            { title: look.say('made'), is_time: true, cell: (r) => look.time(r.created_at) },
             {
               title: look.say('reservations.until'),
               cell: (r) => (r.state === 'held' ? look.time(r.expires_at) : '–'),

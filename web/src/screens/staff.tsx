@@ -94,7 +94,7 @@ function Accounts({ accounts, ask }: {
         cell: (a) => a.disabled_at ? <Badge tone="bad" says="staff.locked" />
           : <Badge tone="good" says="staff.active" />,
       },
-      { title: look.say('made'), cell: (a) => look.time(a.created_at) },
+      { title: look.say('made'), is_time: true, cell: (a) => look.time(a.created_at) },
       {
         title: look.say('action'),
         cell: (a) => <Acts account={a} ask={(act) => ask(act, a)} />,

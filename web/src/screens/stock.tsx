@@ -101,7 +101,7 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
       ) : (
         <>
           <div role="gridcell" class="name">
-            {refused ? <span class="why">{refused.text}</span> : item.name}
+            {refused ? <span class="why" title={refused.text}>{refused.text}</span> : item.name}
           </div>
           <div role="gridcell" class="number">
             {session.may('stock') ? (

@@ -38,7 +38,7 @@ export function TrailScreen() {
       <ListShown list={list} empty={look.say('trail.empty')}>
         {(rows) => (
           <Table caption={look.say('trail.title')} rows={rows} id={(e) => e.id} columns={[
-            { title: look.say('time'), cell: (e) => look.time(e.at) },
+            { title: look.say('time'), is_time: true, cell: (e) => look.time(e.at) },
             { title: look.say('actor'), cell: (e) => e.actor },
             { title: look.say('action'), cell: (e) => e.action },
             { title: look.say('trail.subject'), cell: (e) => <Subject of={e.subject} /> },

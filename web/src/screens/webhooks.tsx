@@ -216,7 +216,7 @@ function Deliveries({ id, at }: { id: string; at: number }) {
       <ListShown list={list} empty={look.say('deliveries.empty')}>
         {(rows) => (
           <Table caption={look.say('deliveries.title')} rows={rows} id={(d) => d.id} columns={[
-            { title: look.say('time'), cell: (d) => look.time(d.created_at) },
+            { title: look.say('time'), is_time: true, cell: (d) => look.time(d.created_at) },
             { title: look.say('deliveries.event'), cell: (d) => d.event_type },
             {
               title: look.say('sku'),

@@ -159,6 +159,8 @@ export const en = {
 
   'imports.title': 'Import', 'imports.mode': 'Mode',
   'imports.drop': 'Drop a CSV file, or choose one',
+  'imports.mode.set.name': 'Replace (set)', 'imports.mode.add.name': 'Deliver (add)',
+  'imports.mode.count.name': 'Count (count)',
   'imports.mode.set': 'Numbers in the file replace what is on hand.',
   'imports.mode.add': 'Numbers in the file are added to what is on hand.',
   'imports.mode.count': 'Numbers in the file are a stock count.',

@@ -151,6 +151,8 @@ export const zh: Dictionary = {
   'connection.waiting': '连接中断，正在重试', 'connection.refused': '未连接',
 
   'imports.title': '导入', 'imports.mode': '方式', 'imports.drop': '拖入或选择 CSV 文件',
+  'imports.mode.set.name': '替换（set）', 'imports.mode.add.name': '到货（add）',
+  'imports.mode.count.name': '盘点（count）',
   'imports.mode.set': '用文件中的数字替换在库数量。',
   'imports.mode.add': '把文件中的数字加到在库数量上。',
   'imports.mode.count': '文件中的数字是盘点结果。',

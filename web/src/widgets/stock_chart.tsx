@@ -25,11 +25,17 @@ export function points_of(movements: readonly Movement[], location: string) {
   return [at, on_hand, reserved] as const;
 }
 
+function busiest_of(movements: readonly Movement[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { location } of movements) counts.set(location, (counts.get(location) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))[0]?.[0];
+}
+
 export function StockChart({ movements }: { movements: readonly Movement[] }) {
   const { look } = use_shell();
   const chosen = useMemo(() => signal<string | null>(null), []);
   const locations = [...new Set(movements.map((m) => m.location))].sort();
-  const location = chosen.value ?? locations[0];
+  const location = chosen.value ?? busiest_of(movements);
   const points = useMemo(() => points_of(movements, location ?? ''), [movements, location]);
   if (location === undefined) return <Nothing>{look.say('chart.too_few')}</Nothing>;
   const last = points[0].length - 1;

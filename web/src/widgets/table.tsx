@@ -5,6 +5,7 @@ export interface Column<T> {
   readonly title: string;
   readonly cell: (row: T) => ComponentChildren;
   readonly is_number?: boolean;
+  readonly is_time?: boolean; // stays on one line
 }
 
 export function Table<T>({ caption, columns, rows, id }: {
@@ -13,9 +14,10 @@ export function Table<T>({ caption, columns, rows, id }: {
   rows: readonly T[];
   id: (row: T) => string;
 }) {
-  const kind = (column: Column<T>) => (column.is_number ? 'number' : '');
+  const kind = (column: Column<T>) =>
+    (column.is_number ? 'number' : column.is_time ? 'time' : '');
   return (
-    <div class="scroller" role="region" aria-label={caption} tabIndex={0}>
+    <div class="scroller" role="group" aria-label={caption} tabIndex={0}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
