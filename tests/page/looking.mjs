@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at what the page shows now, as a person does and as axe-core does.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pictures } from './desk.mjs';
+
+const axe_source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+// Evaluated through the debugger, so the Content-Security-Policy stays as it is for the page.
+async function violations_on(page) {
+  if (!await page.evaluate(() => 'axe' in window)) {
+    const debug = await page.context().newCDPSession(page);
+    await debug.send('Runtime.evaluate', { expression: axe_source });
+    await debug.detach();
+  }
+  const { violations } = await page.evaluate(() =>
+    window.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary}`));
+}
+
+// Takes the picture, and answers with what axe-core finds fault with.
+export async function look_at(page, name) {
+  await page.screenshot({
+    path: join(pictures, `${name}.png`), fullPage: true, animations: 'disabled',
+  });
+  return (await violations_on(page)).map((violation) => `${name}: ${violation}`);
+}

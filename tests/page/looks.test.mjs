@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every screen in both languages and in both themes: nothing that axe-core finds fault with, and a
+// picture for people to look at.
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { workplace } from './desk.mjs';
+import { look_at } from './looking.mjs';
+import { wait_for } from './seen.mjs';
+import { views, views_from_outside } from './views.mjs';
+
+const languages = ['en', 'zh-CN'];
+const themes = ['light', 'dark'];
+const telephone = { width: 390, height: 844 };
+const views_on_the_telephone = ['stock', 'item', 'reservations', 'imports-preview', 'live-item'];
+
+describe('looks', { concurrency: false }, () => {
+  const { desk_test, place } = workplace();
+  let facts = null;
+  const furnished = async () => (facts ??= await furnish(place.shop));
+
+  for (const language of languages)
+    for (const theme of themes) {
+      const suffix = `${language.slice(0, 2)}.${theme}`;
+      desk_test(`every screen is in order, ${language}, ${theme}`, async (desk) => {
+        await furnished();
+        desk.provoke(400, 409, 412, 'outage');
+        const violations = [];
+        for (const view of views) {
+          await wait_for(await view.open(desk, facts));
+          violations.push(...await look_at(desk.page, `${view.name}.${suffix}`));
+          await view.leave?.(desk, facts);
+        }
+        assert.deepEqual(violations, []);
+      }, { language, theme });
+
+      desk_test(`the door is in order, ${language}, ${theme}`, async (desk) => {
+        desk.provoke(401);
+        const violations = [];
+        for (const view of views_from_outside) {
+          await wait_for(await view.open(desk, facts));
+          violations.push(...await look_at(desk.page, `${view.name}.${suffix}`));
+        }
+        assert.deepEqual(violations, []);
+      }, { language, theme, as: null });
+    }
+
+  desk_test('a telephone shows it all without scrolling sideways', async (desk) => {
+    await furnished();
+    const faults = [];
+    for (const view of views.filter(({ name }) => views_on_the_telephone.includes(name))) {
+      await wait_for(await view.open(desk, facts));
+      faults.push(...await look_at(desk.page, `${view.name}.telephone`));
+      const wide = await desk.page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide > telephone.width) faults.push(`${view.name} is ${wide} pixels wide`);
+      await view.leave?.(desk, facts);
+    }
+    assert.deepEqual(faults, []);
+  }, { viewport: telephone });
+});
+
+// A shop in which every screen has something to show.
+async function furnish(shop) {
+  const names = ['Felt hat, grey', '纸灯笼', 'Enamel mug, blue', '茶杯', 'Wool scarf'];
+  for (const [index, name] of names.entries())
+    await shop.item(10 * index, { sku: `LOOK-${index}`, name, low_stock_at: 12 });
+  await shop.item(6, { sku: 'LOOK-PAUSED', name: 'Paused for now', on_sale: false });
+  const sku = await shop.item(40, { sku: 'HAT-RED', name: 'Felt hat, red', max_per_customer: 5 });
+  await shop.adjust(sku, { delta: -2, reason: 'damaged', note: 'fell off the shelf' });
+  await shop.adjust(sku, { delta: 12, reason: 'received', location: 'attic' });
+  const sold = await shop.hold(sku, 3, { customer: 'c-17', reference: 'order-1017' });
+  await shop.confirm(sold.id);
+  const hold = await shop.hold(sku, 2, {
+    customer: 'c-18', reference: 'order-1018', ttl_seconds: 86_400, metadata: { channel: 'shop' },
+  });
+  await shop.release((await shop.hold(sku, 1, { customer: 'c-19' })).id);
+  const webhook = await shop.send('POST', '/v1/webhooks', {
+    url: 'https://warehouse.example/hooks/holdfast', description: 'Warehouse',
+    types: ['stock.adjusted', 'stock.low'],
+  });
+  await shop.send('PATCH', `/v1/webhooks/${webhook.id}`, { state: 'paused' });
+  await shop.send('POST', `/v1/webhooks/${webhook.id}/test`, {});
+  await shop.send('PUT', '/v1/blocked-customers/c-99', { reason: 'buys with stolen cards' });
+  return { sku, hold, webhook };
+}
