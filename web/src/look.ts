@@ -17,8 +17,12 @@ export interface Look {
   signed(value: number): string;
   time(at: string | null | undefined): string;
   clock(at: Date): string;
+  // A mark on a time axis: as much of the time as tells it from the next mark.
+  mark(at: Date, step_seconds: number, span_seconds: number): string;
   duration(seconds: number): string;
 }
+
+const day_seconds = 86_400;
 
 const dictionaries: Record<Language, Dictionary> = { en, zh };
 const tags: Record<Language, string> = { en: 'en', zh: 'zh-CN' };
@@ -57,6 +61,14 @@ export function create_look(storage: Storage, navigator: Navigator, root: HTMLEl
     time: (at) =>
       at ? new Intl.DateTimeFormat(tag(), { dateStyle: 'medium', timeStyle: 'medium' })
         .format(new Date(at)) : '–',
+    mark(at, step_seconds, span_seconds) {
+      const day = { month: 'numeric', day: 'numeric' } as const;
+      const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+      const shown = step_seconds >= day_seconds ? day
+        : span_seconds > day_seconds ? { ...day, ...minute }
+          : step_seconds >= 60 ? minute : { ...minute, second: '2-digit' as const };
+      return new Intl.DateTimeFormat(tag(), shown).format(at);
+    },
     clock: (at) => new Intl.DateTimeFormat(tag(), { timeStyle: 'medium' }).format(at),
     duration(seconds) {
       if (seconds < 90) return say('seconds', { n: Math.round(seconds) });

@@ -13,6 +13,8 @@ export interface Series {
 }
 
 const height_px = 260;
+const mark_space_px = 100;
+const steps_seconds = [1, 5, 15, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800, 2_592_000];
 
 function options_of(series: readonly Series[], width: number, look: Look) {
   const css = getComputedStyle(document.documentElement);
@@ -23,12 +25,19 @@ function options_of(series: readonly Series[], width: number, look: Look) {
     ticks: { stroke: colour('--line'), width: 1 },
     font: '12px system-ui, sans-serif',
   };
+  const marks = (plot: uPlot, at: number[], _axis: number, _space: number, step: number) => {
+    const { min, max } = plot.scales['x'] ?? {};
+    return at.map((seconds) => look.mark(new Date(seconds * 1000), step, (max ?? 0) - (min ?? 0)));
+  };
   const stepped = uPlot.paths.stepped?.({ align: 1 });
   return {
     width,
     height: height_px,
     scales: { y: { range: { min: { pad: 0.1, soft: 0, mode: 1 }, max: { pad: 0.1 } } } },
-    axes: [axis, { ...axis, size: 70 }],
+    axes: [
+      { ...axis, space: mark_space_px, incrs: steps_seconds, values: marks },
+      { ...axis, size: 70 },
+    ],
     series: [
       {
         label: look.say('time'),
