@@ -18,7 +18,10 @@ const size = { width: 1280, height: 800 };
 export const pictures = process.env.HOLDFAST_PAGE_SCREENSHOTS ?? 'page-screenshots';
 mkdirSync(pictures, { recursive: true });
 
-export const launch_browser = () => chromium.launch({ executablePath: browser_path });
+// Pages are drawn without an imitated graphics card, which costs much and shows the same.
+export const launch_browser = () => chromium.launch({
+  executablePath: browser_path, args: ['--disable-gpu', '--disable-software-rasterizer'],
+});
 
 // Chromium says every refused request on the console by itself; the page cannot help that.
 const refused_request = /^Failed to load resource: .*status of (\d+)/;
