@@ -16,6 +16,11 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+// What became of requests waits so long at most for somebody who asks, to go along with him. A call
+// of a script costs as much as three of the requests in it.
+constexpr std::chrono::milliseconds told_within{5};
+constexpr std::size_t tellings_max = 16'384;
+
 // Requests that go out together at most, unless one caller alone has more.
 constexpr std::size_t together_max = 512;
 
@@ -92,27 +97,30 @@ void gate::tell(std::vector<telling> told)
 {
     if (told.empty())
         return;
-    auto const w = std::make_shared<waiting>();
-    w->what = std::move(told);
-    if (!push_kept(w))
-        metrics_.fast_path_answered("untold", 1);
+    bool is_first = false;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (is_stopping_ || told_.size() >= tellings_max) {
+            metrics_.fast_path_answered("untold", told.size());
+            return;
+        }
+        is_first = told_.empty();
+        if (is_first)
+            told_by_ = clock::now() + told_within;
+        std::ranges::move(told, std::back_inserter(told_));
+    }
+    if (is_first) // somebody has to look at the clock
+        wake_.notify_one();
 }
 
 void gate::send(std::vector<redis::request> requests)
 {
     auto const w = std::make_shared<waiting>();
     w->what = std::move(requests);
-    static_cast<void>(push_kept(w));
-}
-
-bool gate::push_kept(std::shared_ptr<waiting> const& w)
-{
     w->queued_at = clock::now();
     w->kept = w; // until it is done
-    if (push(w.get()))
-        return true;
-    w->kept.reset();
-    return false;
+    if (!push(w.get()))
+        w->kept.reset();
 }
 
 boost::asio::awaitable<void> gate::wait(waiting& w)
@@ -138,37 +146,47 @@ bool gate::push(waiting* w)
     return true;
 }
 
+// Waits for what is to be done next. Nothing when that is over.
+gate::work gate::take()
+{
+    std::unique_lock lock(mutex_);
+    auto const is_due = [this] { return !told_.empty() && clock::now() >= told_by_; };
+    while (!is_stopping_ && queue_.empty() && !is_due()) {
+        if (told_.empty())
+            wake_.wait(lock);
+        else
+            wake_.wait_until(lock, told_by_);
+    }
+    auto const count = std::min(options_.batch_max, queue_.size());
+    auto const end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
+    work next{{queue_.begin(), end}, std::exchange(told_, {})};
+    queue_.erase(queue_.begin(), end);
+    return next;
+}
+
 void gate::work_through()
 {
     redis::client client(options_.where, options_.limits);
-    std::vector<waiting*> batch;
     for (;;) {
-        {
-            std::unique_lock lock(mutex_);
-            wake_.wait(lock, [&] { return is_stopping_ || !queue_.empty(); });
-            if (queue_.empty())
-                return;
-            auto const count = std::min(options_.batch_max, queue_.size());
-            auto const end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
-            batch.assign(queue_.begin(), end);
-            queue_.erase(queue_.begin(), end);
-        }
-        metrics_.redis_in_flight(static_cast<std::ptrdiff_t>(batch.size()));
-        metrics_.redis_batch(batch.size());
-        auto const count = static_cast<std::ptrdiff_t>(batch.size());
-        do_batch(client, batch);
-        metrics_.redis_in_flight(-count);
-        answer(batch);
+        auto next = take();
+        auto const count = next.asked.size() + next.told.size();
+        if (count == 0)
+            return;
+        metrics_.redis_in_flight(static_cast<std::ptrdiff_t>(count));
+        metrics_.redis_batch(count);
+        do_batch(client, next);
+        metrics_.redis_in_flight(-static_cast<std::ptrdiff_t>(count));
+        answer(next.asked);
     }
 }
 
-void gate::do_batch(redis::client& client, std::vector<waiting*>& batch)
+void gate::do_batch(redis::client& client, work& next)
 {
     std::vector<admission*> asked;
-    std::vector<telling> told;
+    auto& told = next.told;
     std::vector<waiting*> raw;
     auto const now = clock::now();
-    for (auto* w : batch) {
+    for (auto* w : next.asked) {
         metrics_.redis_waited(now - w->queued_at);
         if (now - w->queued_at > options_.queue_wait_max && !w->kept)
             w->fault = std::make_exception_ptr(overloaded());
@@ -186,7 +204,7 @@ void gate::do_batch(redis::client& client, std::vector<waiting*>& batch)
         run_raw(client, raw);
     } catch (std::exception const&) {
         auto const fault = std::current_exception(); // thrown again where the callers wait
-        for (auto* w : batch)
+        for (auto* w : next.asked)
             w->fault = w->fault ? w->fault : fault;
     }
 }

@@ -52,7 +52,8 @@ public:
     // The answers to these, LOST ones included. Throws overloaded.
     boost::asio::awaitable<std::vector<redis::reply>> run(std::vector<redis::request> const&);
 
-    // Tells Redis some time soon. What finds no room is left to the reconciler.
+    // Tells Redis within milliseconds, along with whoever asks it. What finds no room is left to
+    // the reconciler.
     void tell(std::vector<telling>);
 
     // The same, and resumes the caller when it is done or given up.
@@ -78,11 +79,16 @@ private:
         std::shared_ptr<waiting> kept = {}; // by itself, when nobody waits
     };
 
+    struct work {
+        std::vector<waiting*> asked;
+        std::vector<telling> told;
+    };
+
     boost::asio::awaitable<void> wait(waiting&);
     [[nodiscard]] bool push(waiting*);
-    [[nodiscard]] bool push_kept(std::shared_ptr<waiting> const&);
+    [[nodiscard]] work take();
     void work_through();
-    void do_batch(redis::client&, std::vector<waiting*>&);
+    void do_batch(redis::client&, work&);
     static void run_raw(redis::client&, std::span<waiting* const>);
     static void run_together(redis::client&, std::span<waiting* const>);
     [[nodiscard]] static std::vector<redis::request> const& requests_of(waiting const&);
@@ -94,6 +100,8 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     std::deque<waiting*> queue_;
+    std::vector<telling> told_;
+    std::chrono::steady_clock::time_point told_by_; // where there are some
     bool is_stopping_ = false;
     std::vector<std::jthread> threads_;
 };

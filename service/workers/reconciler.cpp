@@ -21,6 +21,11 @@ namespace store = db::fast_path;
 
 constexpr std::size_t keys_at_once = 5000;
 
+// Where more are under way than these, telling and comparing all of them takes the time of the
+// sale itself, so that is done in some rounds only; leases are given in all of them.
+constexpr std::size_t pending_at_once = 500;
+constexpr int rounds_between = 10;
+
 constexpr auto never = redis_time(4'000'000'000'000'000);
 
 redis_time by_redis(std::optional<timestamp> const& when, store::fact const& known, redis_time now,
@@ -257,10 +262,13 @@ bool reconciler::is_crowded(watched& of, std::vector<sight> const& buckets) cons
 // All buckets of all items at once. What cannot be relied on is left to PostgreSQL.
 std::vector<reconciler::seen> reconciler::look()
 {
+    rounds_ = (rounds_ + 1) % rounds_between;
+    auto const pending_max =
+        rounds_ == 0 ? options_.pending_max : std::min(options_.pending_max, pending_at_once);
     std::vector<redis::request> requests;
     for (auto const& [name, each] : watched_)
         for (int i = 0; i < each.item.buckets; ++i)
-            requests.push_back(fast_path::look(bucket_of(each.item, i), options_.pending_max));
+            requests.push_back(fast_path::look(bucket_of(each.item, i), pending_max));
     auto const replies = redis_.run(requests);
     std::vector<seen> round;
     std::size_t at = 0;

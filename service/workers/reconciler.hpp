@@ -102,6 +102,7 @@ private:
     metrics& metrics_;
     std::uint64_t our_session_ = 0; // that has the lock
     std::map<std::string, watched> watched_;
+    int rounds_ = 0; // since all that was under way was told, whatever its number
     std::vector<std::pair<fast_path::item, std::string>> to_close_ = {}; // and why
     clock::time_point open_again_{}; // after Redis could not be loaded
 };
