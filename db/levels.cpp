@@ -27,7 +27,7 @@ struct free_row {
 
 // Rows of one statement at most. What has no index to go by is compared row by row, so a
 // statement's work grows with the square of this.
-constexpr std::size_t rows_max = 500;
+constexpr std::size_t rows_max = 100;
 
 std::vector<locked> to_levels(std::vector<level_row> rows)
 {

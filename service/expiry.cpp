@@ -64,11 +64,11 @@ std::size_t expire_due_of(db::link& link, std::vector<std::string> const& custom
     });
 }
 
-std::size_t expire_any_due(db::link& link, std::size_t lines_max, metrics& m)
+std::size_t expire_any_due(db::link& link, std::size_t lines_wanted, metrics& m)
 {
     std::size_t lines = 0;
     expire(link, m, [&](db::transaction& tx) {
-        auto due = db::reservations::lock_any_due(tx, lines_max);
+        auto due = db::reservations::lock_any_due(tx, lines_wanted);
         for (auto const& hold : due)
             lines += hold.lines.size();
         return due;

@@ -26,10 +26,10 @@ std::size_t expire_due(db::link&, std::span<level_key const>, metrics&);
 // The same for the due holds of these customers, whatever they hold.
 std::size_t expire_due_of(db::link&, std::vector<std::string> const& customers, metrics&);
 
-// The same for the longest due lines on any level, at most `lines_max`, and the rest of their
+// The same for the longest due lines on any level, at most `lines_wanted`, and the rest of their
 // holds; leaves out those that somebody else is settling. Several may do it at once, and no hold is
 // expired twice. Returns how many lines.
-std::size_t expire_any_due(db::link&, std::size_t lines_max, metrics&);
+std::size_t expire_any_due(db::link&, std::size_t lines_wanted, metrics&);
 
 // Notes in the ledger that a locked reservation's held units go back.
 void put_back(ledger&, reservation const&, movement_kind, attribution const& by);
