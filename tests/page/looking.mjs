@@ -8,22 +8,24 @@ import { pictures } from './desk.mjs';
 const axe_source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 // Evaluated through the debugger, so the Content-Security-Policy stays as it is for the page.
-async function violations_on(page) {
+async function violations_on(page, rules) {
   if (!await page.evaluate(() => 'axe' in window)) {
     const debug = await page.context().newCDPSession(page);
     await debug.send('Runtime.evaluate', { expression: axe_source });
     await debug.detach();
   }
-  const { violations } = await page.evaluate(() =>
-    window.axe.run(document, { resultTypes: ['violations'] }));
+  const { violations } = await page.evaluate((named) => window.axe.run(document,
+    { resultTypes: ['violations'], ...(named ? { runOnly: { type: 'rule', values: named } } : {}) }),
+  rules);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary}`));
 }
 
-// Takes the picture, and answers with what axe-core finds fault with.
-export async function look_at(page, name) {
+// Takes the picture, and answers with what axe-core finds fault with, by all of its usual rules
+// or by those that are named.
+export async function look_at(page, name, rules) {
   await page.screenshot({
     path: join(pictures, `${name}.png`), fullPage: true, animations: 'disabled',
   });
-  return (await violations_on(page)).map((violation) => `${name}: ${violation}`);
+  return (await violations_on(page, rules)).map((violation) => `${name}: ${violation}`);
 }
