@@ -25,7 +25,8 @@ const one_of = (list) => list[random(list.length)];
 
 const colours = ['red', 'green', 'blue', 'grey', 'black', 'amber', 'olive', 'ivory', '红色', '蓝色'];
 const materials = ['felt', 'linen', 'enamel', 'paper', 'wool', 'oak', 'glass', 'steel', '竹', '瓷'];
-const things = ['hat', 'mug', 'lantern', 'scarf', 'chair', 'notebook', 'kettle', 'lamp', '茶杯', '灯笼'];
+const things = ['hat', 'mug', 'lantern', 'scarf', 'chair', 'notebook', 'kettle', 'lamp', '茶杯',
+  '灯笼'];
 
 const sku_of = (n) => `CAT-${String(n).padStart(6, '0')}`;
 
@@ -49,7 +50,8 @@ function wanted() {
   ])();
 }
 
-const at_share = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+const at_share = (sorted, share) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
 function say(what, milliseconds) {
   const sorted = [...milliseconds].sort((a, b) => a - b);
@@ -100,7 +102,8 @@ async function scroll(browser, url, storageState) {
     }
     return { frames, most };
   }, rows_to_scroll);
-  console.log(`scrolled through ${rows_to_scroll} rows in ${Math.round(performance.now() - began)} ms; ` +
+  const took = Math.round(performance.now() - began);
+  console.log(`scrolled through ${rows_to_scroll} rows in ${took} ms; ` +
     `at most ${found.most} of them were in the document at once`);
   say('a frame while scrolling', found.frames);
   assert.ok(found.most <= rows_in_document_max);

@@ -98,7 +98,7 @@ describe('item', { concurrency: false }, () => {
     assert.equal(Date.parse(item.sale_starts_at), Date.parse('2031-05-06T10:00:00+08:00'));
   });
 
-  desk_test('settings that a colleague changed meanwhile are laid beside one’s own', async (desk) => {
+  desk_test('settings that a colleague changed are laid beside one’s own', async (desk) => {
     const sku = await desk.shop.item(10, { name: 'Cap' });
     const other = await desk.colleague();
     const [mine, theirs] = [await desk.go(`stock/${sku}`), await other.go(`stock/${sku}`)];

@@ -5,7 +5,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pictures } from './desk.mjs';
 
-const axe_source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const packages = createRequire(import.meta.url);
+const axe_source = readFileSync(packages.resolve('axe-core/axe.min.js'), 'utf8');
 
 // Evaluated through the debugger, so the Content-Security-Policy stays as it is for the page.
 async function violations_on(page, rules) {
@@ -14,9 +15,10 @@ async function violations_on(page, rules) {
     await debug.send('Runtime.evaluate', { expression: axe_source });
     await debug.detach();
   }
-  const { violations } = await page.evaluate((named) => window.axe.run(document,
-    { resultTypes: ['violations'], ...(named ? { runOnly: { type: 'rule', values: named } } : {}) }),
-  rules);
+  const { violations } = await page.evaluate((named) => window.axe.run(document, {
+    resultTypes: ['violations'],
+    ...(named ? { runOnly: { type: 'rule', values: named } } : {}),
+  }), rules);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary}`));
 }

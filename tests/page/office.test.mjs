@@ -29,7 +29,7 @@ describe('office', { concurrency: false }, () => {
     await redis?.end();
   });
 
-  desk_test('a webhook is registered, tested, paused, given a new secret and deleted', async (desk) => {
+  desk_test('a webhook is registered, tested, paused, rekeyed and deleted', async (desk) => {
     const page = await desk.go('webhooks');
     await wait_for(page.getByText('No webhook is registered.'));
     await page.getByRole('button', { name: 'New webhook' }).click();

@@ -39,7 +39,7 @@ describe('people', { concurrency: false }, () => {
     await desk.staff.adopt_owner('Ada');
   }, nobody);
 
-  desk_test('a wrong password is said, the right one leads where one wanted to go', async (desk) => {
+  desk_test('a wrong password is said, the right one leads to where one was', async (desk) => {
     desk.provoke(401);
     const page = await desk.go('trail?actor=nobody');
     await wait_for(page.getByRole('heading', { name: 'Sign in' }));

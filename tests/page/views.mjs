@@ -72,7 +72,8 @@ export const views = [
     async open({ page, shop }, { sku }) {
       const { max_per_customer } = await shop.level(sku);
       await page.locator('input[name=max_per_customer]').fill('7');
-      await shop.send('PUT', `/v1/stock/${sku}`, { max_per_customer: max_per_customer === 3 ? 4 : 3 });
+      const other = max_per_customer === 3 ? 4 : 3;
+      await shop.send('PUT', `/v1/stock/${sku}`, { max_per_customer: other });
       await page.locator('form.columns button.main').click();
       return dialog(page);
     },

@@ -164,8 +164,8 @@ export const en = {
   'imports.mode.set': 'Numbers in the file replace what is on hand.',
   'imports.mode.add': 'Numbers in the file are added to what is on hand.',
   'imports.mode.count': 'Numbers in the file are a stock count.',
-  'imports.guessed': 'The file is not in UTF-8; it was read as GB18030, and then says “{sample}”. ' +
-    'If that is wrong, save it as UTF-8.',
+  'imports.guessed': 'The file is not in UTF-8; it was read as GB18030, and then says ' +
+    '“{sample}”. If that is wrong, save it as UTF-8.',
   'imports.preview': 'Preview', 'imports.applied': 'Import applied', 'imports.apply': 'Apply',
   'imports.ask': 'Apply {name}?',
   'imports.counts': 'Rows: {rows}. New: {created}, changed: {changed}, unchanged: {unchanged}.',
