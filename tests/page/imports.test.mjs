@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { workplace } from './desk.mjs';
-import { dialog, line_of, row_of, said, section, wait_for } from './seen.mjs';
+import { cells_of, dialog, line_of, row_of, said, section, wait_for } from './seen.mjs';
 import { unique } from './shop.mjs';
 import { eventually } from './waiting.mjs';
 
@@ -157,11 +157,6 @@ describe('imports', { concurrency: false }, () => {
       (await cells_of(page.getByRole('table').getByRole('row').nth(1)))[0] === '2');
   });
 });
-
-const cells_of = async (row) => {
-  await wait_for(row);
-  return row.getByRole('cell').allInnerTexts();
-};
 
 const choose = (page, name, content) => page.locator('input[type=file]')
   .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(content) });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { workplace } from './desk.mjs';
-import { dialog, line_of, said, section, wait_for } from './seen.mjs';
+import { cells_of, dialog, line_of, said, section, wait_for } from './seen.mjs';
 import { eventually } from './waiting.mjs';
 
 describe('item', { concurrency: false }, () => {
@@ -151,11 +151,6 @@ describe('item', { concurrency: false }, () => {
     assert.equal(await dialog(page).count(), 0);
   });
 });
-
-const cells_of = async (row) => {
-  await wait_for(row);
-  return row.getByRole('cell').allInnerTexts();
-};
 
 const on_hand_button = (page, sku, n) =>
   page.getByRole('button', { name: `On hand ${n} of ${sku} at main, edit` });

@@ -11,7 +11,8 @@ import { views, views_from_outside } from './views.mjs';
 // The document is the same in both; in the second only what depends on colours can be another.
 const themes = [['light', undefined], ['dark', ['color-contrast', 'link-in-text-block']]];
 const telephone = { width: 390, height: 844 };
-const views_on_the_telephone = ['stock', 'item', 'reservations', 'imports-preview', 'live-item'];
+const views_on_the_telephone = ['stock', 'item', 'reservations', 'imports-preview', 'live-item',
+  'count'];
 
 describe('looks', { concurrency: false }, () => {
   const { desk_test, place } = workplace();
@@ -83,5 +84,10 @@ async function furnish(shop) {
   await shop.send('PATCH', `/v1/webhooks/${webhook.id}`, { state: 'paused' });
   await shop.send('POST', `/v1/webhooks/${webhook.id}/test`, {});
   await shop.send('PUT', '/v1/blocked-customers/c-99', { reason: 'buys with stolen cards' });
-  return { sku, hold, webhook };
+  const made = await shop.import_csv('sku,quantity,name\nLOOK-IMPORTED,4,Glass bowl\n');
+  const count = await shop.send('POST', '/v1/counts', { name: 'Shelf 4', sku_prefix: 'LOOK-' });
+  await shop.send('PUT', `/v1/counts/${count.id}/entries`,
+    { entries: [{ sku: 'LOOK-1', quantity: 8 }, { sku: 'LOOK-2', quantity: 20 }] },
+    { 'Idempotency-Key': 'look-count' });
+  return { sku, hold, webhook, made, count };
 }

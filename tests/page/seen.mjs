@@ -25,6 +25,11 @@ export const said = (page, text) => wait_for(page.locator('.notices').getByText(
 // A row of a table, by a text in it.
 export const line_of = (page, text) => page.getByRole('row').filter({ hasText: text });
 
+export async function cells_of(line) {
+  await wait_for(line);
+  return line.first().getByRole('cell').allInnerTexts();
+}
+
 export const dialog = (page, name) => page.getByRole('dialog', name ? { name } : {});
 
 // A part of a screen, by its heading.

@@ -87,8 +87,8 @@ describe('people', { concurrency: false }, () => {
     const theirs = await clerk.go('stock');
     const places = theirs.getByRole('navigation').getByRole('link');
     await wait_for(places);
-    assert.deepEqual(await places.allInnerTexts(), ['Stock', 'Reservations', 'Live sale', 'Import',
-      'Drift', 'Blocked customers', 'System']);
+    assert.deepEqual(await places.allInnerTexts(), ['Stock', 'Reservations', 'Live sale', 'Counts',
+      'Import', 'Reports', 'Drift', 'Blocked customers', 'System']);
     clerk.provoke(403);
     await clerk.go('staff');
     await wait_for(theirs.getByRole('alert').getByText('You may not do that.'));

@@ -66,7 +66,7 @@ export const views = [
     leave: ({ page }) => page.locator('.notice.refused button').click(),
   },
   plain('stock-nothing-found', 'stock?q=no-such-thing', '.nothing'),
-  plain('item', ({ sku }) => `stock/${sku}`, '.chart canvas, .chart + *, [name=chart_location]'),
+  plain('item', ({ sku }) => `stock/${sku}`, '.chart canvas'),
   {
     name: 'item-conflict',
     async open({ page, shop }, { sku }) {
@@ -113,6 +113,15 @@ export const views = [
       return page.locator('.failed + .scroller');
     },
   },
+  plain('import', ({ made }) => `imports/${made.id}`, '.pairs'),
+  asked('import-undo', 'button.grave'),
+  plain('counts', 'counts', 'table'),
+  asked('counts-new', 'button.main'),
+  plain('count', ({ count }) => `counts/${count.id}`, 'section table'),
+  asked('count-apply', '.actions button.main'),
+  plain('report-low-stock', 'reports', 'table'),
+  plain('report-held-longest', 'reports/held-longest', 'table'),
+  plain('report-movements', 'reports/movements', 'table'),
   plain('webhooks', 'webhooks', 'table'),
   asked('webhooks-new', '.bar button.main'),
   plain('webhook', ({ webhook }) => `webhooks/${webhook.id}`, 'table'),
