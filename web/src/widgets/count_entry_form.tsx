@@ -84,12 +84,18 @@ function RowEditor({ row, place, attempt, change }: {
 }) {
   const { look } = use_shell();
   const fault = attempt.faults.get(place);
+  // A fault goes away with the key that mends it. If it went when the box is left, the button that
+  // is being clicked would move away under the pointer, and the click would be lost.
   const input = (name: keyof CountedRow, label: string) => (
     <input aria-label={label} name={name} value={row[name]} readOnly={attempt.is_sending}
       autocomplete="off" spellcheck={false} inputMode={name === 'quantity' ? 'numeric' : 'text'}
       aria-invalid={fault !== undefined}
       aria-describedby={fault ? `fault-${attempt.id}-${place}` : undefined}
-      onChange={(event) => change({ ...row, [name]: event.currentTarget.value.trim() })} />
+      onInput={(event) => change({ ...row, [name]: event.currentTarget.value })}
+      onChange={(event) => {
+        const text = event.currentTarget.value.trim();
+        if (text !== row[name]) change({ ...row, [name]: text });
+      }} />
   );
   return (
     <tr class={fault ? 'refused' : ''}>
