@@ -26,9 +26,9 @@ describe('counts', { concurrency: false }, () => {
     await wait_for(page.getByText('Left to count: 2'));
 
     await count(page, exact, '10');
-    await said(page, `${exact}: counted 10, difference 0`);
+    await told(page, `${exact}: counted 10, difference 0`);
     await count(page, short, '17');
-    await said(page, `${short}: counted 17, difference -3`);
+    await told(page, `${short}: counted 17, difference -3`);
     await wait_for(page.getByText('A manager applies it.'));
     // Sold after it was counted: that is no difference.
     await desk.shop.confirm((await desk.shop.hold(short, 2)).id);
@@ -63,7 +63,7 @@ describe('counts', { concurrency: false }, () => {
     await wait_for(attempt.getByText('A whole number is needed, 0 or more.'));
     await attempt.getByLabel('Counted').nth(1).fill('6');
     await attempt.getByRole('button', { name: 'Enter rows: 2' }).click();
-    await said(page, 'Rows entered: 2');
+    await told(page, 'Rows entered: 2');
 
     await page.getByRole('button', { name: `Take back the entry of ${other}` }).click();
     await dialog(page).getByRole('button', { name: 'Take back' }).click();
@@ -102,6 +102,8 @@ describe('counts', { concurrency: false }, () => {
     await wait_for(line_of(page, sku));
   });
 });
+
+const told = (page, text) => wait_for(page.getByRole('status').getByText(text));
 
 // As it is done with a wedge scanner: the SKU, Enter, the number, Enter.
 async function count(page, sku, quantity) {
