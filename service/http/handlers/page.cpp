@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The back-office page, as web/ is bundled into the program. It is open to everybody: it knows
-// nothing by itself, and asks the API with the key of whoever signs in.
+// nothing by itself, and asks the API as whoever is signed in.
 #include "page.hpp"
 
 #include "service/http/handlers.hpp"
