@@ -2,6 +2,7 @@
 // How requests become commands, or all that is wrong with them.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/path_id.hpp"
 #include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
@@ -30,14 +31,10 @@ constexpr std::array<std::string_view, 4> state_words{"held", "confirmed", "rele
 constexpr std::array<std::string_view, 3> import_mode_words{"set", "add", "count"};
 constexpr std::array<std::string_view, 1> if_expired_words{"reserve_again"};
 
-// What no id looks like is the id of nothing, so this is no fault of the request's form.
-result<uuid> id_in_path(request const& req)
+result<uuid> reservation_in_path(request const& req)
 {
-    auto const id = uuid::parse(req.captured.at(0));
-    if (!id)
-        return refusal{.code = errc::unknown_reservation,
-                       .detail = "There is no reservation with this id."};
-    return *id;
+    return id_in_path(req, {.code = errc::unknown_reservation,
+                            .detail = "There is no reservation with this id."});
 }
 
 std::optional<sku> sku_in_path(request const& req, invalid_members& faults)
@@ -217,7 +214,7 @@ result<confirm_command> parse_confirm(request const& req)
     body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    HOLDFAST_TRY(auto const id, id_in_path(req));
+    HOLDFAST_TRY(auto const id, reservation_in_path(req));
 
     confirm_command command{.id = id, .actor = req.who.name, .lines = {}};
     if (body.has("lines"))
@@ -236,7 +233,7 @@ result<release_command> parse_release(request const& req)
     body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    HOLDFAST_TRY(auto const id, id_in_path(req));
+    HOLDFAST_TRY(auto const id, reservation_in_path(req));
     return release_command{.id = id, .actor = req.who.name, .reason = std::move(reason)};
 }
 
@@ -251,7 +248,7 @@ result<extend_command> parse_extend(request const& req)
     body.finish();
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    HOLDFAST_TRY(auto const id, id_in_path(req));
+    HOLDFAST_TRY(auto const id, reservation_in_path(req));
     return extend_command{
         .id = id, .ttl = ttl.value(), .by = staff_of(req), .reason = std::move(reason)};
 }
@@ -259,7 +256,7 @@ result<extend_command> parse_extend(request const& req)
 result<uuid> parse_reservation_id(request const& req)
 {
     HOLDFAST_TRY_VOID(parse_nothing(req));
-    return id_in_path(req);
+    return reservation_in_path(req);
 }
 
 result<return_command> parse_return(request const& req)
@@ -279,7 +276,7 @@ result<return_command> parse_return(request const& req)
     refuse_query(req, faults);
     HOLDFAST_TRY(command.key,
                  key_of(req, {"POST /v1/reservations/{id}/returns", document.dump()}, faults));
-    HOLDFAST_TRY(command.id, id_in_path(req));
+    HOLDFAST_TRY(command.id, reservation_in_path(req));
     return command;
 }
 

@@ -3,6 +3,7 @@
 #include "service/event_json.hpp"
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/path_id.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
@@ -53,13 +54,10 @@ event_query read_event_query(query_reader& query, std::optional<std::string> con
     return read;
 }
 
-// What is no id is the id of nothing.
 result<uuid> webhook_in_path(request const& req)
 {
-    auto const id = uuid::parse(req.captured.at(0));
-    if (!id)
-        return refusal{.code = errc::not_found, .detail = "There is no webhook with this id."};
-    return *id;
+    return id_in_path(req,
+                      {.code = errc::not_found, .detail = "There is no webhook with this id."});
 }
 
 std::optional<std::vector<event_type>> read_type_names(object_reader& body)

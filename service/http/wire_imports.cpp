@@ -2,6 +2,7 @@
 // Imports that were applied, between messages and use cases.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/path_id.hpp"
 #include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
@@ -17,13 +18,9 @@ namespace holdfast::http {
 
 namespace {
 
-// What is no id is the id of nothing.
 result<uuid> import_in_path(request const& req)
 {
-    auto const id = uuid::parse(req.captured.at(0));
-    if (!id)
-        return refusal{.code = errc::not_found, .detail = "There is no import with this id."};
-    return *id;
+    return id_in_path(req, {.code = errc::not_found, .detail = "There is no import with this id."});
 }
 
 void write_members(json_writer& out, db::imports::row const& made)

@@ -2,6 +2,7 @@
 // People between messages and use cases.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/path_id.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
@@ -24,10 +25,7 @@ constexpr text_rule shown_token{.length_max = 200};
 
 result<uuid> staff_in_path(request const& req)
 {
-    auto const id = uuid::parse(req.captured.at(0));
-    if (!id)
-        return refusal{.code = errc::not_found, .detail = "There is no such account."};
-    return *id;
+    return id_in_path(req, {.code = errc::not_found, .detail = "There is no such account."});
 }
 
 void write(json_writer& out, staff_account const& a)
