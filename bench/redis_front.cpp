@@ -60,13 +60,14 @@ void empty(test::redis_server const& server)
     server.ask({"FLUSHALL", "ASYNC"});
 }
 
-std::vector<std::pair<std::string, std::string>> settings_of(redis_front const& front)
+std::vector<std::string> arguments_of(redis_front const& front)
 {
-    std::vector<std::pair<std::string, std::string>> settings{
-        {"HOLDFAST_REDIS_URL", front.server->url()}, {"HOLDFAST_REDIS_STREAM", ""}};
-    if (front.connections)
-        settings.emplace_back("HOLDFAST_REDIS_CONNECTIONS", std::to_string(*front.connections));
-    return settings;
+    std::vector<std::string> arguments{"--redis-url", front.server->url(), "--redis-stream", ""};
+    if (front.connections) {
+        arguments.emplace_back("--redis-connections");
+        arguments.push_back(std::to_string(*front.connections));
+    }
+    return arguments;
 }
 
 void switch_on(test::service_process const& service, std::string const& sku, fast_mode mode)

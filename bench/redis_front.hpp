@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace holdfast::bench {
@@ -38,9 +37,10 @@ struct verdict_counts {
 // Forgets everything, so that no trial inherits the keys of the one before.
 void empty(test::redis_server const&);
 
-// What the service's environment says of it. Events are not told to Redis: a load without Redis
-// does not tell them either, and the two are to differ in one thing.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> settings_of(redis_front const&);
+// What the service is told of it, as flags: only there an empty value counts as one. Events are not
+// told to Redis: a load without Redis does not tell them either, and the two are to differ in one
+// thing.
+[[nodiscard]] std::vector<std::string> arguments_of(redis_front const&);
 
 // Returns when Redis answers for the item. Throws std::runtime_error when it does not come to that.
 void switch_on(test::service_process const&, std::string const& sku, fast_mode);

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <span>
 #include <utility>
 
@@ -124,7 +123,7 @@ test::service_options options_of(trial_plan const& plan, trial_database const& b
     test::service_options options{.database_url = base.connection(),
                                   .environment = {{"HOLDFAST_STRATEGY", plan.strategy}}};
     if (plan.front)
-        std::ranges::move(settings_of(*plan.front), std::back_inserter(options.environment));
+        options.arguments = arguments_of(*plan.front);
     return options;
 }
 

@@ -35,9 +35,9 @@ bool open(transaction& tx, std::string const& sku, std::int64_t epoch)
     return tx.exec(sql::fast_path::open, sku, epoch) == 1;
 }
 
-void close(transaction& tx, std::string const& sku, std::int64_t epoch)
+bool close(transaction& tx, std::string const& sku, std::int64_t epoch)
 {
-    tx.exec(sql::fast_path::close, sku, epoch);
+    return tx.exec(sql::fast_path::close, sku, epoch) == 1;
 }
 
 bool suspend(transaction& tx, std::string const& sku, std::int64_t epoch)
@@ -55,9 +55,9 @@ bool resume(transaction& tx, std::string const& sku)
     return tx.exec(sql::fast_path::resume, sku) == 1;
 }
 
-void calm(transaction& tx, std::string const& sku, std::int64_t epoch)
+bool calm(transaction& tx, std::string const& sku, std::int64_t epoch)
 {
-    tx.exec(sql::fast_path::calm, sku, epoch);
+    return tx.exec(sql::fast_path::calm, sku, epoch) == 1;
 }
 
 times read_times(transaction& tx)

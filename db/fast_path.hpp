@@ -39,8 +39,9 @@ struct row {
 // False when it was not on.
 [[nodiscard]] bool switch_off(transaction&, sku const&);
 
-// Its queues are empty. False when something may be put into them again: then nothing happens.
-bool retire_queues(transaction&, std::string const& sku);
+// Its queues are empty. False when something may be put into them again, or somebody has the item's
+// row locked: then nothing happens.
+[[nodiscard]] bool retire_queues(transaction&, std::string const& sku);
 
 // Higher than any before.
 [[nodiscard]] std::int64_t next_epoch(transaction&);
@@ -49,17 +50,18 @@ bool retire_queues(transaction&, std::string const& sku);
 // False when it may not be opened.
 [[nodiscard]] bool open(transaction&, std::string const& sku, std::int64_t epoch);
 
-// From the commit on, none need be. Nothing happens when it is open under another epoch. Suspended,
-// it is not opened again for a while.
-void close(transaction&, std::string const& sku, std::int64_t epoch);
-bool suspend(transaction&, std::string const& sku, std::int64_t epoch); // whether it was open
+// From the commit on, none need be. False, and nothing happens, when it is open under another
+// epoch, or to `close` somebody has its row locked. Suspended, it is not opened again for a while.
+[[nodiscard]] bool close(transaction&, std::string const& sku, std::int64_t epoch);
+[[nodiscard]] bool suspend(transaction&, std::string const& sku, std::int64_t epoch);
 
 // The same, until somebody asks for it to be opened again.
 void stop(transaction&, std::string const& sku, std::int64_t epoch);
 bool resume(transaction&, std::string const& sku); // whether it was stopped
 
-// It has been open for long without trouble: the next pause is a short one.
-void calm(transaction&, std::string const& sku, std::int64_t epoch);
+// It has been open for long without trouble: the next pause is a short one. False when somebody has
+// its row locked.
+[[nodiscard]] bool calm(transaction&, std::string const& sku, std::int64_t epoch);
 
 struct times {
     timestamp now;

@@ -30,12 +30,18 @@ UPDATE item
        fast_pause_ms = 0, fast_not_before = NULL
  WHERE sku = :sku AND fast_path IS NOT NULL;
 
+-- retire_queues, close and calm are the reconciler's, which has other items to look after: where
+-- somebody has the row locked they do nothing, and are tried again in the next round.
+
 -- Nothing can be put into its queues any more, and they are empty.
 -- name: retire_queues(sku) :exec
 UPDATE item
    SET fast_queues = NULL
- WHERE sku = :sku AND fast_path IS DISTINCT FROM 'async'
-   AND COALESCE(fast_closed_at < now() - interval '1 second', true);
+ WHERE sku = (SELECT sku
+                FROM item
+               WHERE sku = :sku AND fast_path IS DISTINCT FROM 'async'
+                 AND COALESCE(fast_closed_at < now() - interval '1 second', true)
+                 FOR NO KEY UPDATE SKIP LOCKED);
 
 -- name: next_epoch() :one
 SELECT nextval('fast_path_epoch');
@@ -49,7 +55,10 @@ UPDATE item
 -- name: close(sku, epoch) :exec
 UPDATE item
    SET fast_epoch = NULL, fast_closed_at = clock_timestamp()
- WHERE sku = :sku AND fast_epoch = :epoch::bigint;
+ WHERE sku = (SELECT sku
+                FROM item
+               WHERE sku = :sku AND fast_epoch = :epoch::bigint
+                 FOR NO KEY UPDATE SKIP LOCKED);
 
 -- name: suspend(sku, epoch) :exec
 UPDATE item
@@ -71,7 +80,12 @@ UPDATE item
  WHERE sku = :sku AND fast_not_before = 'infinity';
 
 -- name: calm(sku, epoch) :exec
-UPDATE item SET fast_pause_ms = 0 WHERE sku = :sku AND fast_epoch = :epoch::bigint;
+UPDATE item
+   SET fast_pause_ms = 0
+ WHERE sku = (SELECT sku
+                FROM item
+               WHERE sku = :sku AND fast_epoch = :epoch::bigint
+                 FOR NO KEY UPDATE SKIP LOCKED);
 
 -- The time, and when the oldest of our transactions began that are under way.
 -- name: times() :one

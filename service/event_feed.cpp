@@ -62,9 +62,9 @@ private:
             return refusal{.code = errc::events_expired,
                            .detail = "Some events after this place are forgotten: read the levels, "
                                      "then the events from the beginning."};
-        bool const is_all = runs.size() < runs_in_a_round;
         if (runs.front().position == page_.next.position)
             runs.front().first_id = std::max(runs.front().first_id, page_.next.entry);
+        bool const is_all = runs.size() < runs_in_a_round && !cut(runs);
         auto const name = filter_.sku ? std::optional(filter_.sku->str()) : std::nullopt;
         auto entries = db::feed::announced(tx_, runs, name, entries_in_a_round);
         bool const is_whole = entries.size() < entries_in_a_round;
@@ -73,6 +73,23 @@ private:
             page_.is_at_end = is_all;
         }
         return {};
+    }
+
+    // Leaves out runs that would not come to be told in this round: without a SKU, all entries of
+    // the others are. Returns whether there were such.
+    bool cut(std::vector<db::feed::run>& runs) const
+    {
+        if (filter_.sku)
+            return false;
+        std::int64_t entries = 0;
+        auto const first = std::ranges::find_if(runs, [&](db::feed::run const& each) {
+            bool const is_enough = entries >= std::int64_t{entries_in_a_round};
+            entries += each.last_id - each.first_id + 1;
+            return is_enough;
+        });
+        bool const is_any = first != runs.end();
+        runs.erase(first, runs.end());
+        return is_any;
     }
 
     result<void> stop_at_end()
@@ -113,11 +130,13 @@ private:
         return true;
     }
 
-    // Changes worth looking up for the room that is left.
+    // Changes worth looking up for the room that is left. Where every change is told, more would
+    // not fit.
     [[nodiscard]] std::int64_t wanted() const noexcept
     {
-        return std::max(static_cast<std::int64_t>(limit_ - page_.events.size()) + 1,
-                        changes_at_once);
+        auto const room = static_cast<std::int64_t>(limit_ - page_.events.size()) + 1;
+        bool const is_filtered = !filter_.types.empty() || !settings_.is_held_told;
+        return is_filtered ? std::max(room, changes_at_once) : room;
     }
 
     // What of an entry is not behind us; of one that is, its last version, which is told no more. A

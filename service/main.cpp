@@ -7,6 +7,7 @@
 //   import · export · drill · health  over HTTP           service/cli/
 //   events · webhook               over HTTP              service/cli/
 //   stock · reservation            over HTTP              service/cli/stock.hpp
+//   reconcile                      over HTTP              service/cli/reconcile.hpp
 //   settings                       what can be set        service/config.hpp
 //   completion · man               about these commands   service/cli/command_tree.hpp
 #include "db/embedded_cluster.hpp"

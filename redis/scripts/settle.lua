@@ -36,6 +36,12 @@ local function change_customer(name, has, wants)
     return has, wants
 end
 
+-- Whether some of what he had came back since the request was let through, so that it may be among
+-- that: then it is not counted, and PostgreSQL decides.
+local function may_be_given_up(name, told)
+    return told ~= reliefs and string.find(redis.call('HGET', KEYS[4], name) or '', '?', 1, true)
+end
+
 local function pairs_at(at)
     local count, list = tonumber(ARGV[at]), {}
     for i = 1, count do
@@ -79,7 +85,8 @@ local function close(id, outcome)
         end
     end
     if limit > 0 and rest ~= '' then
-        local has, wants = change_customer(rest, outcome == 'kept' and total or 0, -total)
+        local counts = outcome == 'kept' and not may_be_given_up(rest, told)
+        local has, wants = change_customer(rest, counts and total or 0, -total)
         -- Only if nothing else of his is under way, which may be among what he has already.
         if outcome == 'limit' and told == reliefs and wants == 0 then
             change_customer(rest, math.max(0, limit - total + 1 - has), 0)

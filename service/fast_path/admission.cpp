@@ -272,6 +272,17 @@ std::vector<fast_path_note> admission::notes() const
     return notes;
 }
 
+void add_freed(std::vector<telling>& to, item const& of, int home, settlement what)
+{
+    what.fate = fate::freed;
+    auto const elsewhere = what.customer.empty() ? 0 : of.buckets - 1;
+    for (int i = 1; i <= elsewhere; ++i)
+        to.push_back(
+            {of, (home + i) % of.buckets, {.fate = fate::freed, .customer = what.customer}});
+    if (!what.customer.empty() || !what.lines.empty())
+        to.push_back({of, home, std::move(what)});
+}
+
 std::vector<telling> tellings_of(admission const& of, result<outcome<reservation>> const* answer)
 {
     auto end = fate::back;
@@ -286,8 +297,7 @@ std::vector<telling> tellings_of(admission const& of, result<outcome<reservation
         told.push_back({p->of, p->bucket, {.id = of.id().str(), .fate = end}});
         // What he gave up for it is no longer among what he has.
         if (of.supersedes() && end == fate::kept && p->wanted.customer)
-            told.push_back(
-                {p->of, p->home, {.fate = fate::freed, .customer = *p->wanted.customer}});
+            add_freed(told, p->of, p->home, {.customer = *p->wanted.customer});
     }
     return told;
 }

@@ -102,6 +102,11 @@ struct telling {
     settlement what;
 };
 
+// Adds what a customer gave back of an item, as lines: units go to his home, and every bucket
+// forgets what it knew of him, since each that served him has counted. Nothing when there is
+// nothing to say.
+void add_freed(std::vector<telling>& to, item const&, int home, settlement what);
+
 // What came of a request that went on, for Redis. `answer` is empty when nothing did.
 [[nodiscard]] std::vector<telling> tellings_of(admission const&,
                                                result<outcome<reservation>> const* answer);

@@ -32,11 +32,11 @@ std::vector<telling> freed_by(reservation const& r, items const& all)
         auto const found = all.find(line.at.sku.str());
         if (found == all.end() || line.quantity == line.confirmed)
             continue;
-        settlement what{.fate = fate::freed, .customer = r.customer.value_or("")};
+        settlement what{.customer = r.customer.value_or("")};
         if (!found->second.is_async)
             what.lines.emplace_back(line.at.location.str(), line.quantity - line.confirmed);
         auto const home = home_of(r.customer, r.id.str(), found->second.buckets);
-        told.push_back({found->second, home, std::move(what)});
+        add_freed(told, found->second, home, std::move(what));
     }
     return told;
 }

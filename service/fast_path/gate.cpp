@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/fast_path/gate.hpp"
 
+#include "redis/error.hpp"
 #include "service/overload.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds told_within{5};
 constexpr std::size_t tellings_max = 16'384;
 
-// Requests that go out together at most, unless one caller alone has more.
+// Requests, or tellings, that go out together at most, unless one caller alone has more.
 constexpr std::size_t together_max = 512;
 
 // What an admission came to, in the words of the metrics.
@@ -89,7 +90,9 @@ boost::asio::awaitable<void> gate::tell_now(std::vector<telling> const& told)
     try {
         co_await wait(w);
     } catch (overloaded const&) {
-        metrics_.fast_path_answered("untold", 1); // the reconciler will find it
+        metrics_.fast_path_answered("untold", told.size()); // the reconciler will find it
+    } catch (redis::error const&) {
+        // Counted already, and nothing that the caller has done is undone by it.
     }
 }
 
@@ -159,8 +162,12 @@ gate::work gate::take()
     }
     auto const count = std::min(options_.batch_max, queue_.size());
     auto const end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
-    work next{{queue_.begin(), end}, std::exchange(told_, {})};
+    auto const told_end =
+        told_.begin() + static_cast<std::ptrdiff_t>(std::min(together_max, told_.size()));
+    work next{{queue_.begin(), end},
+              {std::make_move_iterator(told_.begin()), std::make_move_iterator(told_end)}};
     queue_.erase(queue_.begin(), end);
+    told_.erase(told_.begin(), told_end);
     return next;
 }
 
@@ -203,6 +210,8 @@ void gate::do_batch(redis::client& client, work& next)
         count(asked);
         run_raw(client, raw);
     } catch (std::exception const&) {
+        if (!told.empty())
+            metrics_.fast_path_answered("untold", told.size()); // as far as we know
         auto const fault = std::current_exception(); // thrown again where the callers wait
         for (auto* w : next.asked)
             w->fault = w->fault ? w->fault : fault;

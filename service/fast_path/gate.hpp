@@ -100,7 +100,7 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     std::deque<waiting*> queue_;
-    std::vector<telling> told_;
+    std::deque<telling> told_;
     std::chrono::steady_clock::time_point told_by_; // where there are some
     bool is_stopping_ = false;
     std::vector<std::jthread> threads_;

@@ -70,13 +70,15 @@ result<void> roster::switch_off(db::link& link, sku const& which, staff const& b
     return {};
 }
 
-void roster::close(db::link& link, item const& which)
+bool roster::close(db::link& link, item const& which)
 {
+    bool was_open = false;
     db::transact(link, [&](db::transaction& tx) {
-        db::fast_path::close(tx, which.sku.str(), which.epoch);
+        was_open = db::fast_path::close(tx, which.sku.str(), which.epoch);
         return 0;
     });
     refresh(link);
+    return was_open;
 }
 
 bool roster::suspend(db::link& link, item const& which)

@@ -59,10 +59,11 @@ public:
     result<void> switch_off(db::link&, sku const&, staff const& by = {});
 
     // Leaves an item to PostgreSQL alone, for every process: until Redis is loaded anew, or for a
-    // while. Nothing happens when its epoch is another one. Whoever wants to serve it past Redis
-    // waits for `lease_is_over` then.
-    void close(db::link&, item const&);
-    bool suspend(db::link&, item const&); // whether it was open
+    // while. Return whether it was open: nothing happens when its epoch is another one, or to
+    // `close` somebody has its row locked. Whoever wants to serve it past Redis waits for
+    // `lease_is_over` then.
+    bool close(db::link&, item const&);
+    bool suspend(db::link&, item const&);
 
 private:
     mutable std::mutex mutex_;

@@ -97,7 +97,10 @@ void background::start_with_redis(config const& settings, event_feed const& feed
                                            .news_max = news_max_of(settings),
                                            .repair_max = settings.redis_repair_max},
                         roster, metrics_);
-    start({.name = "reconciler", .pause = reconciling_interval},
+    // Leases of every item run out while it rests, whatever one of them has met.
+    start({.name = "reconciler",
+           .pause = reconciling_interval,
+           .pause_after_fault = reconciling_interval},
           [this](db::link& link) { return reconciler_->step(link); });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/workers/committer.hpp"
 
+#include "db/fast_path.hpp"
 #include "db/transact.hpp"
 #include "db/unfulfilled.hpp"
 #include "redis/error.hpp"
@@ -44,9 +45,22 @@ bool is_passing(std::exception const& fault)
     auto const* error = dynamic_cast<db::error const*>(&fault);
     if (error == nullptr)
         return false;
-    // A conflict that outlasts all retries is one with an id that somebody else's reservation has.
-    auto const kind = error->kind();
-    return kind != db::fault::constraint && kind != db::fault::other && kind != db::fault::conflict;
+    return error->kind() != db::fault::constraint && error->kind() != db::fault::other;
+}
+
+bool is_conflict(std::exception const& fault)
+{
+    auto const* error = dynamic_cast<db::error const*>(&fault);
+    return error != nullptr && error->kind() == db::fault::conflict;
+}
+
+// Whether one of these ids is a reservation's. A request that finds itself made does not conflict
+// with it, so after a conflict it is somebody else's.
+bool is_id_taken(db::link& link, std::vector<uuid> const& ids)
+{
+    return !db::read(link, db::scope::single, [&](db::transaction& tx) {
+                return db::fast_path::made(tx, ids);
+            }).empty();
 }
 
 redis::request read_new(bucket const& from, std::string const& name)
@@ -110,19 +124,31 @@ progress committer::step(db::link& link)
     }
     // Of one item at a time: whoever has its level locked is in the way of no other.
     std::ranges::stable_sort(entries, {}, [](entry const& e) { return e.from.of; });
-    for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {
-        while (last < entries.size() && last - first < batch_max &&
-               entries[last].from.of == entries[first].from.of)
-            ++last;
-        auto const batch = std::span(entries).subspan(first, last - first);
-        met.run([&] {
+    carry_out_all(link, entries, met);
+    met.throw_if_any();
+    return is_more ? progress::more_to_do : progress::done_for_now;
+}
+
+// An item that cannot be served now, which may have taken long to show, is left for later whole.
+void committer::carry_out_all(db::link& link, std::span<entry> entries, deferred_faults& met)
+{
+    std::optional<sku> stuck;
+    while (!entries.empty()) {
+        auto const of = entries.front().from.of;
+        auto const is_other = [&](entry const& e) { return e.from.of != of; };
+        auto const count = std::ranges::find_if(entries, is_other) - entries.begin();
+        auto const batch = entries.first(std::min(static_cast<std::size_t>(count), batch_max));
+        entries = entries.subspan(batch.size());
+        if (stuck == of)
+            continue;
+        bool const is_done = met.run([&] {
             carry_out(link, batch);
             write_down(link, batch);
             finish(batch);
         });
+        if (!is_done)
+            stuck = of;
     }
-    met.throw_if_any();
-    return is_more ? progress::more_to_do : progress::done_for_now;
 }
 
 // What nobody has been given yet.
@@ -192,12 +218,15 @@ void committer::carry_out(db::link& link, std::span<entry> batch)
         commands.push_back(&each.request->command);
         of.push_back(&each);
     }
+    std::vector<uuid> ids;
+    for (auto const* each : of)
+        ids.push_back(each->request->id);
     std::vector<reserve_answer> answers(commands.size());
     try {
         if (!commands.empty())
             answers = reservations_.reserve(link, commands, company::many);
     } catch (std::exception const& fault) {
-        if (is_passing(fault))
+        if (is_passing(fault) && !(is_conflict(fault) && is_id_taken(link, ids)))
             throw;
         // One of them may be the culprit: each alone will show.
     }
@@ -221,7 +250,7 @@ std::optional<committer::end> committer::carry_out_alone(db::link& link, entry& 
             return after_failure(which, "Redis does not know its item as it was.");
         command.notes = {{missing.sku, missing.epoch}};
     } catch (std::exception const& fault) {
-        if (is_passing(fault))
+        if (is_passing(fault) && !(is_conflict(fault) && is_id_taken(link, {command.id.value()})))
             throw;
         return after_failure(which, "It failed each time it was tried.");
     }

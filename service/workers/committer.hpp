@@ -72,6 +72,7 @@ private:
     [[nodiscard]] std::vector<entry> read(std::vector<place> const&, deferred_faults&);
     [[nodiscard]] std::vector<entry> claim(std::vector<place> const&);
     static void add(std::vector<entry>& to, place const& from, redis::reply const& list);
+    void carry_out_all(db::link&, std::span<entry>, deferred_faults&);
     void carry_out(db::link&, std::span<entry>);
     [[nodiscard]] std::optional<end> carry_out_alone(db::link&, entry&);
     [[nodiscard]] static std::optional<end> judge(fast_path::queued_request const&,

@@ -9,13 +9,16 @@ namespace holdfast::workers {
 
 class deferred_faults {
 public:
+    // Returns whether it was done without one.
     template <class Work>
-    void run(Work const& work)
+    bool run(Work const& work)
     {
         try {
             work();
+            return true;
         } catch (std::exception const&) {
             keep(std::current_exception());
+            return false;
         }
     }
 

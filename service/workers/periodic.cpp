@@ -13,8 +13,6 @@ namespace holdfast::workers {
 
 namespace {
 
-constexpr auto pause_after_fault = std::chrono::milliseconds(500);
-
 // A fifth more or less, so that processes started together do not stay in step.
 std::chrono::milliseconds jittered(std::chrono::milliseconds pause)
 {
@@ -70,7 +68,7 @@ std::chrono::milliseconds periodic::take_step(db::link& link)
         if (last_fault_ != e.what())
             log::warning("worker.fault", {{"worker", options_.name}, {"fault", e.what()}});
         last_fault_ = e.what();
-        return std::max(options_.pause, pause_after_fault);
+        return std::max(options_.pause, options_.pause_after_fault);
     }
 }
 

@@ -21,6 +21,7 @@ struct periodic_options {
     db::session_options session;
     std::chrono::milliseconds pause{1000}; // once there is nothing to do; a fifth more or less
     std::function<void(db::link&)> at_end = {};
+    std::chrono::milliseconds pause_after_fault{500}; // at least
 };
 
 class periodic {

@@ -21,11 +21,6 @@ namespace store = db::fast_path;
 
 constexpr std::size_t keys_at_once = 5000;
 
-// Where more are under way than these, telling and comparing all of them takes the time of the
-// sale itself, so that is done in some rounds only; leases are given in all of them.
-constexpr std::size_t pending_at_once = 500;
-constexpr int rounds_between = 10;
-
 constexpr auto never = redis_time(4'000'000'000'000'000);
 
 redis_time by_redis(std::optional<timestamp> const& when, store::fact const& known, redis_time now,
@@ -105,10 +100,11 @@ progress reconciler::step(db::link& link)
         });
     });
     deferred_faults met;
-    auto round = look();
+    std::vector<closing> closings;
+    auto round = look(closings);
     if (!round.empty())
-        compare(link, round, met);
-    settle_all(link, rows, met);
+        met.run([&] { compare(link, round, met); });
+    settle_all(link, rows, closings, met);
     met.throw_if_any();
     return progress::done_for_now;
 }
@@ -116,10 +112,10 @@ progress reconciler::step(db::link& link)
 // What has to be written into an item's row, which somebody may have locked. So it comes after all
 // leases are given.
 void reconciler::settle_all(db::link& link, std::vector<store::row> const& rows,
-                            deferred_faults& met)
+                            std::vector<closing> const& closings, deferred_faults& met)
 {
-    for (auto const& [of, why] : std::exchange(to_close_, {}))
-        met.run([&, &item = of, &reason = why] { close(link, item, reason); });
+    for (auto const& each : closings)
+        met.run([&] { close(link, each.item, each.why); });
     for (auto& [name, each] : watched_)
         met.run([&, &of = each] { calm(link, of); });
     for (auto const& row : rows)
@@ -260,11 +256,12 @@ bool reconciler::is_crowded(watched& of, std::vector<sight> const& buckets) cons
 }
 
 // All buckets of all items at once. What cannot be relied on is left to PostgreSQL.
-std::vector<reconciler::seen> reconciler::look()
+std::vector<reconciler::seen> reconciler::look(std::vector<closing>& closings)
 {
-    rounds_ = (rounds_ + 1) % rounds_between;
-    auto const pending_max =
-        rounds_ == 0 ? options_.pending_max : std::min(options_.pending_max, pending_at_once);
+    rounds_ = (rounds_ + 1) % options_.rounds_between;
+    auto const pending_max = rounds_ == 0
+                                 ? options_.pending_max
+                                 : std::min(options_.pending_max, options_.pending_at_once);
     std::vector<redis::request> requests;
     for (auto const& [name, each] : watched_)
         for (int i = 0; i < each.item.buckets; ++i)
@@ -294,17 +291,18 @@ std::vector<reconciler::seen> reconciler::look()
         if (fault.empty())
             round.push_back(std::move(made));
         else
-            to_close_.emplace_back(each.item, fault);
+            closings.push_back({each.item, fault});
     }
     return round;
 }
 
 void reconciler::close(db::link& link, item const& which, std::string const& why)
 {
+    if (!roster_.close(link, which))
+        return; // somebody else has, or has its row locked: the next round will see
     log::warning("fast_path.closed",
                  {{"sku", which.sku.str()}, {"epoch", which.epoch}, {"reason", why}});
     metrics_.fast_path_suspended();
-    roster_.close(link, which);
 }
 
 void reconciler::compare(db::link& link, std::vector<seen>& round, deferred_faults& met)
@@ -376,22 +374,21 @@ void reconciler::calm(db::link& link, watched& of)
 {
     if (of.is_calm || clock::now() - of.since <= options_.calm_after)
         return;
-    of.is_calm = true;
-    db::transact(link, [&](db::transaction& tx) {
-        store::calm(tx, of.item.sku.str(), of.item.epoch);
-        return 0;
+    of.is_calm = db::transact(link, [&](db::transaction& tx) {
+        return store::calm(tx, of.item.sku.str(), of.item.epoch);
     });
 }
 
 // What is wrong with one item, and what of that nothing explains. What was agreed on is forgotten
-// until Redis has been told, so that a round that fails leaves nothing to judge by.
+// until Redis has been told, so that a round that fails leaves nothing to judge by; where not all
+// is seen Redis is told nothing new.
 void reconciler::judge(seen& one, facts const& now, std::set<uuid> const& made,
                        std::vector<db::drift::finding>& findings)
 {
-    one.agreed = std::exchange(one.of->agreed, {});
     judge_ledger(one, now, findings);
     if (!one.is_loaded || !one.is_whole())
         return;
+    one.agreed = std::exchange(one.of->agreed, {});
     one.wrong = differences(one.of->before, now, handed_to_redis(one.buckets, made));
     auto const unexplained = drifted(one.agreed, now, one.wrong, options_.news_max);
     units total = 0;
@@ -495,20 +492,21 @@ void reconciler::correct(seen& one, facts const& now, std::set<uuid> const& made
     auto const given = one.is_whole()
                            ? spread(one.buckets, one.wrong)
                            : std::vector<std::map<std::string, units>>(one.buckets.size());
+    // Before customers are relieved of what they had: it may be among that. Of what is not whole
+    // some buckets show none of theirs, so nothing is settled by it.
+    if (one.is_whole())
+        for (auto const& each : leftovers(one.buckets, made)) {
+            std::vector<settlement> const told{{.id = each.id.str(), .fate = each.what}};
+            requests.push_back(settle(bucket_of(of, each.bucket), of.epoch, told));
+        }
     one.first_request = requests.size();
     for (std::size_t i = 0; i < one.buckets.size(); ++i) {
         auto const number = static_cast<int>(i);
         auto granted = rules_of(now.begin()->second, one.buckets[i].now);
         granted.is_all_known = one.of->is_new;
         granted.changes.assign(given[i].begin(), given[i].end());
-        for (auto const& customer : relieved)
-            if (home_of(customer, "", of.buckets) == number)
-                granted.relieved.push_back(customer);
+        granted.relieved = relieved; // each bucket that served him has counted
         requests.push_back(give(bucket_of(of, number), of.epoch, granted));
-    }
-    for (auto const& each : leftovers(one.buckets, made)) {
-        std::vector<settlement> const told{{.id = each.id.str(), .fate = each.what}};
-        requests.push_back(settle(bucket_of(of, each.bucket), of.epoch, told));
     }
 }
 

@@ -31,6 +31,10 @@ struct reconciler_options {
     units repair_max = 1000;              // of one item at once; more is left until somebody asks
     std::size_t pending_max = 5000;       // requests under way told of one bucket in a round
     std::chrono::seconds crowded_max{30}; // more may be under way for so long
+    // Where more are under way than these, telling and comparing all of them takes the time of the
+    // sale itself, so that is done in some rounds only; leases are given in all of them.
+    std::size_t pending_at_once = 500;
+    int rounds_between = 10;
 };
 
 class reconciler {
@@ -73,16 +77,23 @@ private:
         [[nodiscard]] bool is_whole() const;
     };
 
+    // An item that Redis cannot be relied on for.
+    struct closing {
+        fast_path::item item;
+        std::string why;
+    };
+
     [[nodiscard]] bool is_ours(db::link&);
     [[nodiscard]] bool is_worked_off(db::fast_path::row const&); // its queues are empty
     void retire_queues(db::link&, db::fast_path::row const&);
     void open(db::link&, db::fast_path::row const&);
     void watch(db::link&, fast_path::item const&);
-    void settle_all(db::link&, std::vector<db::fast_path::row> const&, deferred_faults&);
+    void settle_all(db::link&, std::vector<db::fast_path::row> const&, std::vector<closing> const&,
+                    deferred_faults&);
     void settle_row(db::link&, db::fast_path::row const&);
     void note_some(db::link&, watched&);
     [[nodiscard]] bool is_crowded(watched&, std::vector<fast_path::sight> const&) const;
-    [[nodiscard]] std::vector<seen> look();
+    [[nodiscard]] std::vector<seen> look(std::vector<closing>&);
     void compare(db::link&, std::vector<seen>&, deferred_faults&);
     void take_in(std::vector<seen>&, std::map<std::string, fast_path::facts> const& now,
                  std::vector<redis::reply> const&, deferred_faults&);
@@ -102,8 +113,7 @@ private:
     metrics& metrics_;
     std::uint64_t our_session_ = 0; // that has the lock
     std::map<std::string, watched> watched_;
-    int rounds_ = 0; // since all that was under way was told, whatever its number
-    std::vector<std::pair<fast_path::item, std::string>> to_close_ = {}; // and why
+    int rounds_ = 0;                 // since all that was under way was told, whatever its number
     clock::time_point open_again_{}; // after Redis could not be loaded
 };
 

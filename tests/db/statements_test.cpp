@@ -367,6 +367,60 @@ void let_redis_be_crowded(redis_server const& server, workbench& bench)
     CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
 }
 
+// Where many are under way they are compared in some rounds only, and drift is found in those.
+void let_redis_be_busy(redis_server const& server, workbench& bench)
+{
+    redis::client client(server.target());
+    fast_path::roster roster;
+    workers::reconciler keeping({.where = server.target(),
+                                 .news_max = std::chrono::milliseconds(0),
+                                 .pending_at_once = 0,
+                                 .rounds_between = 3},
+                                roster, bench.counters);
+    auto const at = bench.item(5);
+    CHECK(word_of(roster.switch_on(bench.link, at.sku, {})) == "ok");
+    reserve_command const cmd{.key = new_key(), .actor = "x", .lines = {{at, 1}}};
+    CHECK(eventually(std::chrono::seconds(20), [&] {
+        (void)keeping.step(bench.link);
+        fast_path::admission entry(cmd, *roster.now(), false);
+        auto* const one = &entry;
+        fast_path::admit(client, "holdfast", std::span(&one, 1), {});
+        return entry.concerns_redis() &&
+               entry.parts().front()->verdict == fast_path::verdict::taken;
+    }));
+    for (int round = 0; round < 6; ++round)
+        (void)keeping.step(bench.link);
+    auto const state = fast_path::bucket_of("holdfast", at.sku.str(), 0).state;
+    static_cast<void>(server.ask({"HINCRBY", state, "a:main", "2"}));
+    for (int round = 0; round < 3; ++round)
+        (void)keeping.step(bench.link);
+    CHECK(bench.sql.value("SELECT sum(found - expected) FROM drift WHERE sku = $1",
+                          {at.sku.str()}) == "2");
+    CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
+}
+
+// Whoever has an item's row locked does not keep the reconciler from the others.
+void let_a_row_be_locked(redis_server const& server, workbench& bench)
+{
+    fast_path::roster roster;
+    workers::reconciler keeping({.where = server.target(), .calm_after = std::chrono::seconds(0)},
+                                roster, bench.counters);
+    auto const at = bench.item(5);
+    CHECK(word_of(roster.switch_on(bench.link, at.sku, {})) == "ok");
+    auto const is_open = [&] {
+        (void)keeping.step(bench.link);
+        return roster.now()->contains(at.sku.str());
+    };
+    CHECK(eventually(std::chrono::seconds(20), is_open));
+    static_cast<void>(server.ask({"DEL", fast_path::bucket_of("holdfast", at.sku.str(), 0).state}));
+    bench.sql.run("BEGIN");
+    bench.sql.run("SELECT 1 FROM item WHERE sku = $1 FOR NO KEY UPDATE", {at.sku.str()});
+    CHECK(is_open()); // it waits for nothing, and throws nothing
+    bench.sql.run("COMMIT");
+    CHECK(eventually(std::chrono::seconds(20), [&] { return !is_open(); }));
+    CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
+}
+
 // What is repaired is written down each time; the same that is not, once an hour.
 void write_drift_twice(workbench& bench, level_key const& at)
 {
@@ -421,11 +475,13 @@ void put_redis_before(workbench& bench)
     }));
     (void)keeping.step(bench.link);
     auto const item = roster.now()->at(at.sku.str());
-    roster.close(bench.link, item);
+    CHECK(roster.close(bench.link, item));
     CHECK_FALSE(roster.suspend(bench.link, item)); // it is closed already
     let_redis_drift(server, keeping, bench, at);
     CHECK(word_of(roster.switch_off(bench.link, at.sku)) == "ok");
     let_redis_be_crowded(server, bench);
+    let_redis_be_busy(server, bench);
+    let_a_row_be_locked(server, bench);
     write_drift_twice(bench, bench.item(5));
     // Nothing was accepted, so its queues are retired once nothing can be.
     CHECK(eventually(std::chrono::seconds(20), [&] {

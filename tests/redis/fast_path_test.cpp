@@ -42,7 +42,113 @@ fast_path::facts available(units number, std::int64_t version)
     return {{"main", known}};
 }
 
+// Redis alone before one item, with nobody who keeps it in line.
+struct bare_redis {
+    explicit bare_redis(int buckets, units limit)
+        : one{.sku = sku("TENT"), .buckets = buckets, .epoch = 1}, known{{"TENT", one}}
+    {
+        for (int i = 0; i < buckets; ++i) {
+            auto const keys = fast_path::bucket_of("holdfast", "TENT", i);
+            fast_path::grant const rules{.until = fast_path::redis_time(4'000'000'000'000),
+                                         .closes = fast_path::redis_time(4'000'000'000'000),
+                                         .limit = limit,
+                                         .is_all_known = true};
+            REQUIRE(run(fast_path::load(keys, 1, "TENT", false)) == 1);
+            REQUIRE(run(fast_path::give(keys, 1, rules)) == 1);
+        }
+    }
+
+    std::int64_t run(redis::request const& what)
+    {
+        return client.run(std::vector{what}).front().number();
+    }
+
+    void give(int bucket, units more)
+    {
+        static_cast<void>(
+            server.ask({"HINCRBY", state_key("TENT", bucket), "a:main", std::to_string(more)}));
+    }
+
+    fast_path::admission ask(units quantity)
+    {
+        command = {.key = {.api_key_id = 1, .key = uuid::make_v7().str()},
+                   .actor = "x",
+                   .lines = {{{sku("TENT"), location("main")}, quantity}},
+                   .customer = "c"};
+        fast_path::admission entry(command, known, false);
+        auto* const asked = &entry;
+        fast_path::admit(client, "holdfast", std::span(&asked, 1), {});
+        return entry;
+    }
+
+    // PostgreSQL has it.
+    void keep(fast_path::admission const& of)
+    {
+        tell({{one,
+               of.parts().front()->bucket,
+               {.id = of.id().str(), .fate = fast_path::fate::kept}}});
+    }
+
+    void give_up()
+    {
+        std::vector<fast_path::telling> told;
+        fast_path::add_freed(told, one, home(), {.customer = "c"});
+        tell(told);
+    }
+
+    void tell(std::vector<fast_path::telling> const& told)
+    {
+        fast_path::admit(client, "holdfast", {}, told);
+    }
+
+    [[nodiscard]] int home() const { return fast_path::home_of("c", "", one.buckets); }
+
+    redis_server server;
+    redis::client client{server.target()};
+    fast_path::item one;
+    fast_path::items known;
+    reserve_command command;
+};
+
+bool is_taken(fast_path::admission const& of)
+{
+    return of.parts().front()->verdict == fast_path::verdict::taken;
+}
+
+bool is_limited(fast_path::admission const& of)
+{
+    return of.parts().front()->verdict == fast_path::verdict::customer_limit;
+}
+
 } // namespace
+
+TEST_CASE("what a customer gave back is forgotten in every bucket that served him")
+{
+    bare_redis stage(3, 2);
+    auto const other = (stage.home() + 1) % 3; // his own one has none
+    stage.give(other, 6);
+    auto const first = stage.ask(2);
+    REQUIRE(is_taken(first));
+    CHECK(first.parts().front()->bucket == other);
+    stage.keep(first);
+    CHECK(is_limited(stage.ask(1)));
+    stage.give_up();
+    CHECK(is_taken(stage.ask(2)));
+}
+
+TEST_CASE("whoever gave something up before Redis knew that he had it is not refused for it")
+{
+    bare_redis stage(1, 1);
+    stage.give(0, 9);
+    auto const first = stage.ask(1);
+    REQUIRE(is_taken(first));
+    stage.give_up();
+    stage.keep(first); // late
+    auto const second = stage.ask(1);
+    CHECK(is_taken(second));
+    stage.keep(second);
+    CHECK(is_limited(stage.ask(1)));
+}
 
 TEST_CASE("a difference is told only when it is one for certain")
 {
