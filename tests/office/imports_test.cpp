@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ TEST_CASE("undoing an import takes back what it brought, and nothing of what was
     auto const answer = undo(front, id);
     CHECK(outcome(answer) == "200");
     CHECK(answer.json().at("kept_back").empty());
+    CHECK(answer.json().at("superseded").empty());
     CHECK(front.level_of(sku).on_hand == 3);
     CHECK(front.level_of(other).on_hand == 10);
     auto const last = front.movements(sku).back();
@@ -122,6 +124,56 @@ TEST_CASE("rows that cannot be undone are told by their place in the file, and n
     CHECK(outcome(undo(front, id)) == "409 would-be-short");
     CHECK(outcome(undo(front, id, {{"allow_short", true}})) == "200");
     CHECK(front.item_of(skus[2]).at("levels").at(0).at("short") == 2);
+    CHECK(front.audit_ok());
+}
+
+TEST_CASE("a level that was counted or set to a number since is right without the undoing")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const count = [&](std::string const& sku, int found) {
+        auto const one = "/v1/counts/" + id_of(front.post("/v1/counts", {{"name", "a"}}));
+        json const entries = json::array({{{"sku", sku}, {"quantity", found}}});
+        auto const entered = front.http().send({.method = "PUT",
+                                                .target = one + "/entries",
+                                                .body = json{{"entries", entries}}.dump(),
+                                                .headers = {{"Idempotency-Key", unique("key")}}});
+        CHECK(outcome(entered) == "200");
+        return one + "/apply";
+    };
+    std::vector<std::string> skus;
+    std::string rows;
+    std::string const names = "abcdefgh";
+    for (auto const name : names)
+        skus.push_back(front.put_item(std::string(1, name) + unique("-s"), {{"on_hand", 10}})
+                           .json()
+                           .at("sku")
+                           .get<std::string>());
+    for (auto const& sku : skus)
+        rows += sku + ",40\n";
+    auto const begun = count(skus[6], 10); // what was counted before the import knows nothing of it
+    auto const id = import(front, "add", rows);
+    CHECK(outcome(front.post(begun, json::object())) == "200");
+
+    CHECK(outcome(front.post(count(skus[0], 12), json::object())) == "200");
+    CHECK(outcome(front.post(count(skus[1], 50), json::object())) == "200"); // as expected
+    front.adjust(skus[2], {{"set_to", 9}, {"expect_on_hand", nullptr}, {"reason", "correction"}});
+    import(front, "set", skus[3] + ",8\n" + skus[4] + ",50\n");
+    auto const taken_back = import(front, "set", skus[5] + ",3\n" + skus[6] + ",50\n");
+    CHECK(outcome(undo(front, taken_back)) == "200");
+    front.adjust(skus[7], {{"delta", -1}, {"reason", "damaged"}}); // says nothing of the whole
+
+    auto const undone = undo(front, id).json();
+    json left = json::array();
+    for (int i = 0; i < 5; ++i)
+        left.push_back({{"row", i + 2}, {"sku", skus.at(i)}, {"location", "main"}});
+    CHECK(undone.at("superseded") == left);
+    std::vector<std::int64_t> on_hand;
+    for (auto const& sku : skus)
+        on_hand.push_back(front.level_of(sku).on_hand);
+    CHECK(on_hand == std::vector<std::int64_t>{12, 50, 9, 8, 50, 10, 10, 9});
+    CHECK(front.get("/v1/imports/" + id).json() == undone);
     CHECK(front.audit_ok());
 }
 
