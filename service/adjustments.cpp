@@ -25,9 +25,6 @@ namespace {
 
 constexpr std::size_t holds_listed_max = 100;
 
-// Each round reclaims a batch of due holds; a level has no more than some batches of them.
-constexpr int rounds_max = 200;
-
 movement_kind kind_of(std::string_view reason)
 {
     if (reason == "count")

@@ -27,7 +27,6 @@ namespace {
 constexpr std::array<std::string_view, 3> mode_names{"set", "add", "count"};
 constexpr std::size_t differences_max = 1000;
 constexpr std::size_t errors_max = csv::errors_kept_max;
-constexpr int rounds_max = 200; // each reclaims a batch of due holds
 constexpr auto patience = std::chrono::minutes(2);
 constexpr std::size_t name_length_max = 200;
 

@@ -3,6 +3,7 @@
 // stays sold.
 #include "db/items.hpp"
 #include "db/transact.hpp"
+#include "service/expiry.hpp"
 #include "tests/http/answers.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/run_together.hpp"
@@ -229,6 +230,47 @@ TEST_CASE("a large file is imported and undone as a small one is")
     CHECK(sum() == "60000");
     CHECK(word_of(bench.imports.undo(bench.link, {id, {}})) == "ok");
     CHECK(sum() == "20000");
+    CHECK(bench.audit_findings() == "");
+}
+
+TEST_CASE("more due holds than are expired in one round are all given back for whoever needs it")
+{
+    constexpr units holds = 520;
+    static_assert(holds > static_cast<units>(expiry_batch_max));
+    migrated_database const place;
+    workbench bench(place);
+    auto const due_level = [&](level_key const& at) {
+        for (units i = 0; i < holds; ++i)
+            (void)bench.hold(at, 1);
+        bench.sql.run("WITH lapsed AS (UPDATE reservation SET expires_at = now() - interval '1 s'"
+                      " WHERE state = 'held' RETURNING id, expires_at)"
+                      " UPDATE reservation_line l SET held_until = lapsed.expires_at FROM lapsed"
+                      " WHERE l.reservation_id = lapsed.id");
+    };
+    auto const import = [&](level_key const& at, import_mode mode, units quantity) {
+        auto const text = "sku,quantity\n" + at.sku.str() + ',' + std::to_string(quantity) + '\n';
+        return bench.imports.run(bench.link,
+                                 {.key = new_key(), .actor = "x", .mode = mode, .csv = text});
+    };
+    auto const corrected = bench.item(holds);
+    due_level(corrected);
+    auto loss = correction_of(corrected);
+    loss.delta = -holds;
+    CHECK(word_of(bench.adjustments.adjust(bench.link, loss)) == "ok");
+    CHECK(bench.row(corrected).on_hand == 0);
+    CHECK(bench.row(corrected).reserved == 0);
+
+    auto const set = bench.item(holds);
+    due_level(set);
+    CHECK(word_of(import(set, import_mode::set, 0)) == "ok");
+    CHECK(bench.row(set).on_hand == 0);
+    CHECK(bench.row(set).reserved == 0);
+
+    auto const undone = bench.item(0);
+    auto const id = import(undone, import_mode::add, holds)->value.id.value();
+    due_level(undone);
+    CHECK(word_of(bench.imports.undo(bench.link, {id, {}})) == "ok");
+    CHECK(bench.row(undone).on_hand == 0);
     CHECK(bench.audit_findings() == "");
 }
 
