@@ -19,7 +19,20 @@ struct level_row {
     std::string location;
     std::int64_t line = 0;
     std::int64_t on_hand_delta = 0;
+    std::optional<std::int64_t> version;
 };
+
+std::vector<moved_level> to_moved(std::vector<level_row> rows)
+{
+    std::vector<moved_level> all;
+    all.reserve(rows.size());
+    for (auto& r : rows)
+        all.push_back({{sku(std::move(r.sku)), location(std::move(r.location))},
+                       r.line,
+                       r.on_hand_delta,
+                       r.version});
+    return all;
+}
 
 void write_levels(transaction& tx, uuid const& id, std::span<moved_level const> moved)
 {
@@ -27,13 +40,15 @@ void write_levels(transaction& tx, uuid const& id, std::span<moved_level const> 
     std::vector<std::string> locations;
     std::vector<std::int64_t> lines;
     std::vector<units> deltas;
+    std::vector<std::optional<std::int64_t>> versions;
     for (auto const& each : moved) {
         skus.push_back(each.at.sku.str());
         locations.push_back(each.at.location.str());
         lines.push_back(each.line);
         deltas.push_back(each.on_hand_delta);
+        versions.push_back(each.version);
     }
-    tx.exec(sql::imports::write_levels, id, skus, locations, lines, deltas);
+    tx.exec(sql::imports::write_levels, id, skus, locations, lines, deltas, versions);
 }
 
 // The settings an import can write, a column for each.
@@ -95,13 +110,22 @@ std::vector<row> list(transaction& tx, std::optional<uuid> const& before, std::s
 
 std::vector<moved_level> levels(transaction& tx, uuid const& id)
 {
-    auto rows = tx.many<level_row>(sql::imports::levels, id);
-    std::vector<moved_level> all;
-    all.reserve(rows.size());
-    for (auto& r : rows)
-        all.push_back(
-            {{sku(std::move(r.sku)), location(std::move(r.location))}, r.line, r.on_hand_delta});
-    return all;
+    return to_moved(tx.many<level_row>(sql::imports::levels, id));
+}
+
+void supersede(transaction& tx, uuid const& id)
+{
+    tx.exec(sql::imports::supersede, id);
+}
+
+std::vector<moved_level> standing(transaction& tx, uuid const& id)
+{
+    return to_moved(tx.many<level_row>(sql::imports::standing, id));
+}
+
+std::vector<moved_level> list_superseded(transaction& tx, uuid const& id, std::size_t limit)
+{
+    return to_moved(tx.many<level_row>(sql::imports::superseded, id, limit));
 }
 
 void lock_items(transaction& tx, uuid const& id)

@@ -39,6 +39,7 @@ struct moved_level {
     level_key at;
     std::int64_t line = 0;
     units on_hand_delta = 0;
+    std::optional<std::int64_t> version; // that the level got by it; not of old imports
 };
 
 // Settings as they were and as the import left them.
@@ -62,6 +63,17 @@ void write(transaction&, row const&, std::span<moved_level const>, std::span<cha
 
 // In the global order.
 [[nodiscard]] std::vector<moved_level> levels(transaction&, uuid const&);
+
+// Notes which of its levels somebody has said a number for since: undoing leaves them alone. The
+// levels are locked.
+void supersede(transaction&, uuid const&);
+
+// Those others, in the global order.
+[[nodiscard]] std::vector<moved_level> standing(transaction&, uuid const&);
+
+// Levels that were left alone when it was undone, by their place in the file.
+[[nodiscard]] std::vector<moved_level> list_superseded(transaction&, uuid const&,
+                                                       std::size_t limit);
 
 // Locks the items whose settings it wrote, in the order of their SKUs.
 void lock_items(transaction&, uuid const&);

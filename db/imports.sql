@@ -6,11 +6,12 @@ INSERT INTO stock_import (id, mode, actor, row_count, created, changed, unchange
 VALUES (:id::uuid, :mode, :actor, :row_count::bigint, :created::bigint, :changed::bigint,
         :unchanged::bigint);
 
--- name: write_levels(id, skus, locations, lines, deltas) :exec
-INSERT INTO stock_import_level (import_id, sku, location, line, on_hand_delta)
+-- name: write_levels(id, skus, locations, lines, deltas, versions) :exec
+INSERT INTO stock_import_level (import_id, sku, location, line, on_hand_delta, version)
 SELECT :id::uuid, n.*
-  FROM unnest(:skus::text[], :locations::text[], :lines::bigint[], :deltas::bigint[])
-       AS n(sku, location, line, delta);
+  FROM unnest(:skus::text[], :locations::text[], :lines::bigint[], :deltas::bigint[],
+              :versions::bigint[])
+       AS n(sku, location, line, delta, version);
 
 -- name: write_items(id, skus, names_before, names_after, on_sale_before, on_sale_after,
 --     maxima_before, maxima_after, lows_before, lows_after) :exec
@@ -44,9 +45,49 @@ SELECT id, mode, actor, at, row_count, created, changed, unchanged, undone_by, u
 
 -- In the global order.
 -- name: levels(id) :many
-SELECT sku, location, line, on_hand_delta
+SELECT sku, location, line, on_hand_delta, version
   FROM stock_import_level
  WHERE import_id = :id::uuid
+ ORDER BY sku, location;
+
+-- Notes which levels somebody has said a number for since: by a count or an adjustment, or by
+-- another import that is not undone. Ask it under the locks of the levels. The subqueries go by the
+-- level; there are few of one in 30 days.
+-- name: supersede(id) :exec
+UPDATE stock_import_level u
+   SET superseded = true
+  FROM stock_import i
+ WHERE i.id = :id::uuid AND u.import_id = :id::uuid
+   AND (EXISTS (SELECT
+                  FROM level_stated s
+                  LEFT JOIN stock_import b ON b.id = s.import_id
+                 WHERE s.sku = u.sku AND s.location = u.location AND b.undone_at IS NULL
+                   AND CASE WHEN u.version IS NULL THEN s.at > i.at
+                            ELSE s.version >= u.version END
+                 LIMIT 1)
+        OR EXISTS (SELECT
+                     FROM stock_import_level o
+                     JOIN stock_import b ON b.id = o.import_id
+                    WHERE o.sku = u.sku AND o.location = u.location
+                      AND o.import_id <> u.import_id
+                      AND b.mode IN ('set', 'count') AND b.undone_at IS NULL
+                      AND CASE WHEN u.version IS NULL OR o.version IS NULL THEN b.at > i.at
+                               ELSE o.version > u.version END
+                    LIMIT 1));
+
+-- By their place in the file.
+-- name: superseded(id, row_count) :many
+SELECT sku, location, line, on_hand_delta, version
+  FROM stock_import_level
+ WHERE import_id = :id::uuid AND superseded
+ ORDER BY line
+ LIMIT :row_count::bigint;
+
+-- What is to be moved back, in the global order.
+-- name: standing(id) :many
+SELECT sku, location, line, on_hand_delta, version
+  FROM stock_import_level
+ WHERE import_id = :id::uuid AND NOT superseded
  ORDER BY sku, location;
 
 -- The items whose settings it wrote, in the order of their SKUs.

@@ -98,6 +98,21 @@ void create(transaction& tx, std::span<level_key const> keys)
     tx.exec(sql::levels::create, columns.skus, columns.locations);
 }
 
+void state(transaction& tx, std::span<stated const> levels, std::optional<uuid> const& by)
+{
+    if (levels.empty())
+        return;
+    std::vector<std::string> skus;
+    std::vector<std::string> locations;
+    std::vector<std::int64_t> versions;
+    for (auto const& each : levels) {
+        skus.push_back(each.at.sku.str());
+        locations.push_back(each.at.location.str());
+        versions.push_back(each.version);
+    }
+    tx.exec(sql::levels::state, skus, locations, versions, by);
+}
+
 std::vector<free_units> free(transaction& tx, std::span<level_key const> keys)
 {
     key_columns const columns(keys);

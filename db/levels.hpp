@@ -34,6 +34,16 @@ void write(transaction&, std::span<change const>);
 // Makes empty levels where there are none; their items must exist.
 void create(transaction&, std::span<level_key const>);
 
+// A level that somebody said a number for, by what they saw.
+struct stated {
+    level_key at;
+    std::int64_t version = 0;
+};
+
+// Notes that these levels are what somebody said they are: undoing an import that came before
+// leaves them alone. `by` is the import that said so, for as long as it is not undone.
+void state(transaction&, std::span<stated const>, std::optional<uuid> const& by = {});
+
 // What is free at a level: at once, and after the holds whose time has passed are reclaimed.
 struct free_units {
     level_key at;

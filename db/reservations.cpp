@@ -440,7 +440,7 @@ std::vector<std::vector<hold_on_level>> holds_on(transaction& tx, std::span<leve
     levels::key_columns const columns(keys);
     std::vector<std::vector<hold_on_level>> all(keys.size());
     for (auto& r : tx.many<placed_hold_row>(sql::reservations::holds_on, columns.skus,
-                                            columns.locations, per_level_max))
+                                            columns.locations, holds_looked_max, per_level_max))
         all.at(static_cast<std::size_t>(r.place))
             .push_back({r.reservation_id, r.quantity, r.expires_at, std::move(r.customer),
                         std::move(r.reference)});

@@ -164,7 +164,10 @@ struct hold_on_level {
     std::optional<std::string> reference;
 };
 
-// Of each of these levels, in their order: oldest first.
+// Holds of one level that are looked at, those that end first before the others.
+inline constexpr std::size_t holds_looked_max = 5000;
+
+// Of each of these levels, in their order: oldest first, of the first holds_looked_max to end.
 [[nodiscard]] std::vector<std::vector<hold_on_level>>
 holds_on(transaction&, std::span<level_key const>, std::size_t per_level_max);
 

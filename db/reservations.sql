@@ -240,16 +240,22 @@ SELECT id, expires_at
  ORDER BY id
    FOR UPDATE;
 
--- The open holds on each of these levels, by the level's place.
--- name: holds_on(skus, locations, per_level_max) :many
+-- The open holds on each of these levels, by the level's place: the oldest of the next to end, as
+-- there may be a hundred thousand and whoever asks has the level locked.
+-- name: holds_on(skus, locations, looked_max, per_level_max) :many
 SELECT w.place - 1, h.id, h.quantity, h.expires_at, h.customer, h.reference
   FROM unnest(:skus::text[], :locations::text[]) WITH ORDINALITY AS w(sku, location, place)
- CROSS JOIN LATERAL (SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
-                       FROM reservation_line l
-                       JOIN reservation r ON r.id = l.reservation_id
-                      WHERE l.sku = w.sku AND l.location = w.location AND l.held_until > now()
-                      ORDER BY r.id
-                      LIMIT :per_level_max::bigint) AS h
+ CROSS JOIN LATERAL (SELECT r.id, o.quantity, r.expires_at, r.customer, r.reference
+                       FROM (SELECT n.reservation_id, n.quantity
+                               FROM (SELECT l.reservation_id, l.quantity
+                                       FROM reservation_line l
+                                      WHERE l.sku = w.sku AND l.location = w.location
+                                        AND l.held_until > now()
+                                      ORDER BY l.held_until
+                                      LIMIT :looked_max::bigint) AS n
+                              ORDER BY n.reservation_id
+                              LIMIT :per_level_max::bigint) AS o
+                       JOIN reservation r ON r.id = o.reservation_id) AS h
  ORDER BY w.place, h.id;
 
 -- The open holds on a level, those that end first before the others.

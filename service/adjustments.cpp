@@ -25,9 +25,6 @@ namespace {
 
 constexpr std::size_t holds_listed_max = 100;
 
-// Each round reclaims a batch of due holds; a level has no more than some batches of them.
-constexpr int rounds_max = 200;
-
 movement_kind kind_of(std::string_view reason)
 {
     if (reason == "count")
@@ -92,6 +89,16 @@ change to_change(adjust_command const& row, units on_hand_delta)
             .shortage = db::levels::shortage::allowed};
 }
 
+// Whoever sets a level to a number, or has counted it, says what it is.
+void note_statements(db::transaction& tx, ledger const& book, std::span<adjust_command const> rows)
+{
+    std::vector<db::levels::stated> stated;
+    for (auto const& row : rows)
+        if (row.set_to || row.reason == "count")
+            stated.push_back({row.at, book.level(row.at).version});
+    db::levels::state(tx, stated);
+}
+
 result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust_command const& cmd)
 {
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
@@ -107,6 +114,7 @@ result<outcome<adjustment>> try_adjust(db::transaction& tx, ledger& book, adjust
     HOLDFAST_TRY(auto const on_hand, new_on_hand(level, cmd));
     book.move(cmd.at, to_change(cmd, on_hand - level.on_hand));
     book.write();
+    note_statements(tx, book, std::span(&cmd, 1));
     auto const entry = db::movements::of_version(tx, cmd.at, book.level(cmd.at).version);
     idempotency::finish(tx, cmd.key, std::to_string(entry.id));
     return outcome<adjustment>{as_it_stands(tx, entry), false};
@@ -203,6 +211,7 @@ result<outcome<bulk_adjustment>> try_adjust_all(db::transaction& tx, bulk_adjust
     if (auto refused = move_rows(book, cmd, after); !refused.is_empty())
         return std::move(refused).to_refusal();
     book.write();
+    note_statements(tx, book, cmd.rows);
     std::vector<std::int64_t> versions;
     for (auto const& key : keys)
         versions.push_back(book.level(key).version);

@@ -46,7 +46,7 @@ struct concerned_hold {
     std::optional<std::string> reference;
 };
 
-// Of each level, in their order: oldest first.
+// Of each level, in their order: oldest first, of the 5000 that end first.
 [[nodiscard]] std::vector<std::vector<concerned_hold>>
 concerned_holds(db::transaction&, std::span<level_key const> levels, std::size_t per_level_max);
 

@@ -382,6 +382,15 @@ result<outcome<shown_count>> close_once(db::transaction& tx, uuid const& id, sta
     return outcome<shown_count>{std::move(shown), false};
 }
 
+// What was found is what the levels are, also where nothing was missing.
+void note_statements(db::transaction& tx, uuid const& id, location const& where)
+{
+    std::vector<db::levels::stated> stated;
+    for (auto const& row : read_entries(tx, id))
+        stated.push_back({{sku(row.sku), where}, row.version});
+    db::levels::state(tx, stated);
+}
+
 // What is closed already in the way that is asked for is done; in another way it cannot be.
 result<outcome<shown_count>> closed_before(db::transaction& tx, uuid const& id,
                                            locked_count const& c, std::string_view wanted)
@@ -407,6 +416,7 @@ result<outcome<shown_count>> apply_once(db::transaction& tx, ledger& book, uuid 
         numbers.push_back(version);
     }
     tx.exec(sql::counts::note_applied, id, skus, numbers);
+    note_statements(tx, id, c.where);
     return close_once(tx, id, by, "applied");
 }
 

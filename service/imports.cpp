@@ -18,6 +18,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <set>
 
 namespace holdfast {
 
@@ -26,7 +27,6 @@ namespace {
 constexpr std::array<std::string_view, 3> mode_names{"set", "add", "count"};
 constexpr std::size_t differences_max = 1000;
 constexpr std::size_t errors_max = csv::errors_kept_max;
-constexpr int rounds_max = 200; // each reclaims a batch of due holds
 constexpr auto patience = std::chrono::minutes(2);
 constexpr std::size_t name_length_max = 200;
 
@@ -427,14 +427,31 @@ void note_import(db::transaction& tx, import_command const& cmd, import_report c
     trail::note(tx, {cmd.actor, cmd.request_id}, {"import.applied", "catalogue", detail.take()});
 }
 
+// Rows that say what a level is and change nothing. Those that do are kept with the import.
+void state_unchanged(db::transaction& tx, import_report const& report, import_plan const& plan,
+                     ledger const& book)
+{
+    if (report.mode == import_mode::add)
+        return;
+    std::set<level_key> moved;
+    for (auto const& each : plan.moves())
+        moved.insert(each.at);
+    std::vector<db::levels::stated> stated;
+    for (auto const& at : plan.levels())
+        if (!moved.contains(at))
+            stated.push_back({at, book.level(at).version});
+    db::levels::state(tx, stated, report.id);
+}
+
 // Keeps what it takes to undo it.
 void keep(db::transaction& tx, import_command const& cmd, import_report const& report,
-          import_plan const& plan)
+          import_plan const& plan, ledger const& book)
 {
     std::vector<db::imports::moved_level> moved;
     moved.reserve(plan.moves().size());
     for (auto const& each : plan.moves())
-        moved.push_back({each.at, static_cast<std::int64_t>(each.line), each.what.on_hand_delta});
+        moved.push_back({each.at, static_cast<std::int64_t>(each.line), each.what.on_hand_delta,
+                         book.level(each.at).version});
     db::imports::row const made{.id = report.id.value(),
                                 .mode = std::string(to_string(report.mode)),
                                 .actor = cmd.actor,
@@ -498,7 +515,8 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     report.id = id;
     db::items::update(tx, plan.changed_items());
     book.write();
-    keep(tx, cmd, report, plan);
+    keep(tx, cmd, report, plan, book);
+    state_unchanged(tx, report, plan, book);
     note_import(tx, cmd, report);
     idempotency::finish(tx, cmd.key, kept_text(report));
     after.moved = book.movements();

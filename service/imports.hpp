@@ -57,8 +57,10 @@ struct import_report {
 // One that was applied, as it stands.
 struct past_import {
     db::imports::row made;
-    // Once it is undone: settings that others had changed since, the first 1000.
+    // Once it is undone: settings that others had changed since, and levels that somebody had said
+    // a number for since. The first 1000 of each.
     std::vector<db::imports::kept_back> kept_back;
+    std::vector<db::imports::moved_level> superseded;
 };
 
 struct import_filter {
@@ -91,9 +93,10 @@ public:
     [[nodiscard]] result<past_import> show(db::link&, uuid const&) const;
 
     // Moves every level back by as much as the import moved it, all of them or none, once; what
-    // happened since stays. Settings that are still what the import wrote become what they were;
-    // items it made are paused. Refusals: not_found; of single rows would_go_negative,
-    // would_be_short, quantity_overflow.
+    // happened since stays. A level that was counted or set to a number since is left alone: that
+    // number is the truth, with the import or without. Settings that are still what the import
+    // wrote become what they were; items it made are paused. Refusals: not_found; of single rows
+    // would_go_negative, would_be_short, quantity_overflow.
     [[nodiscard]] result<outcome<past_import>> undo(db::link&, undo_command const&) const;
 
 private:

@@ -24,7 +24,9 @@ struct aftermath {
 };
 
 // Does `work(transaction&, aftermath&)` under an idempotency key, and again once due holds have
-// given back what it is short of. Throws overloaded when that does not come to an end.
+// given back what it is short of: in rounds of expiry_batch_max holds, each committed by itself.
+// Throws overloaded after rounds_max of them, some 25 000 holds; who asks again goes on from there,
+// and nobody is refused for units that nobody has a claim to.
 template <class Work>
 auto reclaiming(db::link& link, metrics& counted, Work const& work)
     -> std::invoke_result_t<Work const&, db::transaction&, aftermath&>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports that were applied, and how one is undone: by the difference it made, and not by the old
-// numbers, so that what was sold since stays sold.
+// numbers, so that what was sold since stays sold. Levels somebody has counted since are right.
 #include "db/imports.hpp"
 #include "db/transact.hpp"
 #include "service/imports.hpp"
@@ -18,7 +18,7 @@ namespace holdfast {
 
 namespace {
 
-constexpr std::size_t kept_back_shown_max = 1000;
+constexpr std::size_t shown_max = 1000;            // of settings, and of levels
 constexpr auto patience = std::chrono::minutes(2); // as an import has
 
 refusal no_such_import()
@@ -33,9 +33,11 @@ result<past_import> show_in(db::transaction& tx, uuid const& id)
     auto made = db::imports::find(tx, id);
     if (!made)
         return no_such_import();
-    past_import shown{.made = std::move(*made), .kept_back = {}};
-    if (shown.made.undone_at)
-        shown.kept_back = db::imports::list_kept_back(tx, id, kept_back_shown_max);
+    past_import shown{.made = std::move(*made), .kept_back = {}, .superseded = {}};
+    if (shown.made.undone_at) {
+        shown.kept_back = db::imports::list_kept_back(tx, id, shown_max);
+        shown.superseded = db::imports::list_superseded(tx, id, shown_max);
+    }
     return shown;
 }
 
@@ -110,14 +112,13 @@ result<outcome<past_import>> undo_once(db::transaction& tx, undo_command const& 
         return outcome<past_import>{std::move(shown), true};
     }
     db::imports::lock_items(tx, cmd.id);
-    auto const rows = db::imports::levels(tx, cmd.id);
     std::vector<level_key> keys;
-    keys.reserve(rows.size());
-    for (auto const& row : rows)
+    for (auto const& row : db::imports::levels(tx, cmd.id))
         keys.push_back(row.at);
     ledger book(tx);
     book.lock(keys);
-    HOLDFAST_TRY_VOID(move_back(book, rows, cmd, after));
+    db::imports::supersede(tx, cmd.id); // who says a number has to wait from here on
+    HOLDFAST_TRY_VOID(move_back(book, db::imports::standing(tx, cmd.id), cmd, after));
     book.write();
     db::imports::put_settings_back(tx, cmd.id);
     db::imports::close(tx, cmd.id, cmd.by.actor);

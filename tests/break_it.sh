@@ -64,6 +64,20 @@ guard 'batched counts only on a level it has seen' strategies/batched.sql \
     'version + :entries::bigint + 0 * :seen_version::bigint' \
     'lane_tests - what somebody else took since the look*'
 
+guard 'a count is closed by one at a time' db/counts.sql \
+    ' WHERE id = :id::uuid
+   FOR UPDATE;' ' WHERE id = :id::uuid;' \
+    'office_tests - who applies at the same time as others applies once
+model_tests - what is sold while a shelf is counted is neither lost nor counted twice'
+
+guard 'a level that is counted again makes an entry out of date' db/counts.sql \
+    'm.version > e.version AND m.kind' 'm.version < 0 AND m.kind' \
+    'model_tests - what is sold while a shelf is counted is neither lost nor counted twice'
+
+guard 'undoing leaves alone what was counted since' service/undoing.cpp \
+    '    db::imports::supersede(tx, cmd.id);' '    (void)db::imports::supersede;' \
+    'office_tests - a level that was counted or set to a number since is right*'
+
 guard 'what is released comes back once' service/settling.cpp \
     '        if (r.state != reservation_state::held)
             return r;

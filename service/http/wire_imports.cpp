@@ -52,6 +52,15 @@ void write_kept_back(json_writer& out, db::imports::kept_back const& kept)
     out.end_object();
 }
 
+void write_superseded(json_writer& out, db::imports::moved_level const& left)
+{
+    out.begin_object();
+    out.member("row", left.line);
+    out.member("sku", left.at.sku);
+    out.member("location", left.at.location);
+    out.end_object();
+}
+
 } // namespace
 
 result<uuid> parse_import_id(request const& req)
@@ -89,6 +98,7 @@ std::string to_json(past_import const& shown)
     out.begin_object();
     write_members(out, shown.made);
     write_array<db::imports::kept_back>(out, "kept_back", shown.kept_back, write_kept_back);
+    write_array<db::imports::moved_level>(out, "superseded", shown.superseded, write_superseded);
     out.end_object();
     return out.take();
 }

@@ -4,11 +4,13 @@
 #include "tests/support/database.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
+#include "tests/support/tcp_gate.hpp"
+#include "tests/support/workbench.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -18,8 +20,6 @@
 namespace holdfast::test {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 bool has(std::string_view text, std::string_view part)
 {
@@ -40,6 +40,15 @@ command_result import(service_process const& service, std::string const& file,
 {
     more.insert(more.begin(), {"import", file, "--mode", mode});
     return ask(service, std::move(more));
+}
+
+std::string csv_of(int rows)
+{
+    std::string csv = "sku,quantity,location,name\n";
+    for (int i = 0; i < rows; ++i)
+        csv += "ROW-" + std::to_string(i) + ',' + std::to_string(i % 100) + ",main,Item " +
+               std::to_string(i) + '\n';
+    return csv;
 }
 
 } // namespace
@@ -274,26 +283,44 @@ TEST_CASE("what is exported can be imported again, and nothing changes")
     CHECK(shop(other).audit_ok());
 }
 
-TEST_CASE("ten thousand rows are in within seconds")
+TEST_CASE("ten thousand rows are in, and again")
 {
     database const db;
     service_process const service({.database_url = db.connection_string()});
     temporary_directory const place;
-    std::string csv = "sku,quantity,location,name\n";
-    for (int i = 0; i < 10'000; ++i)
-        csv += "ROW-" + std::to_string(i) + ',' + std::to_string(i % 100) + ",main,Item " +
-               std::to_string(i) + '\n';
-    auto const file = place.file("large.csv", csv);
+    auto const file = place.file("large.csv", csv_of(10'000));
 
-    auto const began = std::chrono::steady_clock::now();
     auto const done = import(service, file, "set");
     CHECK(done.status == 0);
     CHECK(has(done.out, "10000 rows: 10000 created"));
     CHECK(done.err == ""); // no progress where no terminal is
-    CHECK(std::chrono::steady_clock::now() - began < 10s);
     auto const again = import(service, file, "set");
     CHECK(has(again.out, "0 changed, 10000 unchanged"));
     CHECK(shop(service).audit_ok());
+}
+
+// A clock says little on a machine that others use as well. What makes a large file slow is to ask
+// the database about every row: an import speaks to it in a few statements, however long it is,
+// which travel in pieces of some kilobytes.
+TEST_CASE("ten thousand rows are not ten thousand questions to the database")
+{
+    migrated_database const place;
+    std::atomic<int> pieces = 0; // of what is said to the database
+    tcp_gate gate(place.connection_string());
+    gate.before_each_message([&] { ++pieces; });
+    workbench bench(place, {.connection_string = gate.connection_string()});
+    auto const csv = csv_of(10'000);
+    for (std::size_t const created : {10'000, 0}) {
+        CAPTURE(created);
+        pieces = 0;
+        auto const done =
+            bench.imports.run(bench.link, {.key = new_key(csv), .actor = "clerk", .csv = csv});
+        REQUIRE(word_of(done) == "ok");
+        CHECK(done->value.created == created);
+        CHECK(done->value.rows == 10'000);
+        CHECK(pieces < 2'000); // two for each row, or one, would be more by far
+    }
+    CHECK(bench.audit_findings() == "");
 }
 
 } // namespace holdfast::test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of reservations in a shop that has many of them: whatever is asked for, one page looks at a
 // bounded number, and page by page everything is found once.
+#include "db/reservations.hpp"
+#include "db/transact.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/workbench.hpp"
 
@@ -131,6 +133,24 @@ TEST_CASE("in a rush with very many open holds, each is listed once")
         CHECK(found.is_newest_first);
         CHECK(found.pages.size() == (looked_at_max + 200) / 200);
     }
+}
+
+TEST_CASE("who asks for the holds on a level looks at a bounded number of them")
+{
+    migrated_database const place;
+    workbench bench(place);
+    make_past(bench.sql, 1, looked_at_max + 1, "held");
+    // The oldest ends last, so it is the one that is not looked at.
+    bench.sql.run("UPDATE reservation_line SET held_until = held_until + interval '1 day'"
+                  " WHERE reservation_id = '00000000-0000-7000-8000-000000000001'::uuid");
+    std::vector const keys{level_key{sku("MUG"), location("cellar")}};
+    auto const found = db::transact(
+        bench.link, [&](db::transaction& tx) { return db::reservations::holds_on(tx, keys, 3); });
+    REQUIRE(found.size() == 1);
+    std::vector<std::string> told;
+    for (auto const& hold : found[0])
+        told.push_back(hold.reservation_id.str().substr(34));
+    CHECK(told == std::vector<std::string>{"02", "03", "04"});
 }
 
 } // namespace holdfast::test
