@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // People: how they become staff and sign in, what each may do, and what a page of somebody else's
 // cannot make their browsers do.
-#include "service/passwords.hpp"
 #include "service/secrets.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/http/answers.hpp"
@@ -350,20 +349,6 @@ TEST_CASE("keys are made and revoked over HTTP, by administrators and owners")
     auto const told = anna.get("/v1/trail?subject=key:" + id).json().at("data");
     REQUIRE(told.size() == 2);
     CHECK(told.at(0).at("actor") == "staff:Anna");
-}
-
-TEST_CASE("a password is good by its length alone, in whatever form it is typed")
-{
-    CHECK(fault_of_password("123456789").has_value());
-    CHECK_FALSE(fault_of_password("aaaaaaaaaa").has_value());
-    CHECK_FALSE(fault_of_password(std::string(200, 'a')).has_value());
-    CHECK(fault_of_password(std::string(201, 'a')).has_value());
-    CHECK(fault_of_password("\xFF 123456789").has_value());
-    CHECK(fault_of_password("\u00E9\u00E9\u00E9\u00E9\u00E9").has_value()); // ten bytes
-    auto const hash = hash_password("caf\u00E9 caf\u00E9");
-    CHECK(is_password(hash, "cafe\u0301 cafe\u0301"));
-    CHECK_FALSE(is_password(hash, "cafe cafe"));
-    CHECK_FALSE(is_password(nobodys_hash(), ""));
 }
 
 } // namespace holdfast::test
