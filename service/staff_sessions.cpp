@@ -82,7 +82,8 @@ bool staff_sessions::is_ours(std::string_view token) const
     return is_authentic(code, secret_, std::string(of_session).append(to_base64url(random)));
 }
 
-std::optional<caller> staff_sessions::find(db::link& link, std::string_view token) const
+std::optional<caller> staff_sessions::find(db::link& link, std::string_view token,
+                                           session_use what_for) const
 {
     auto const hash = hash_api_key(token);
     auto found = db::read(link, db::scope::single, [&](db::transaction& tx) {
@@ -92,7 +93,7 @@ std::optional<caller> staff_sessions::find(db::link& link, std::string_view toke
     if (!found)
         return std::nullopt;
     // Not with every request: they would all be writes.
-    if (found->is_stale)
+    if (found->is_stale && what_for == session_use::work)
         db::transact(
             link, [&](db::transaction& tx) { return tx.exec(sql::staff_sessions::touch, hash); });
     return caller{.api_key_id = -found->number,

@@ -16,6 +16,10 @@
 
 namespace holdfast {
 
+// What a session is looked up for. Work keeps it from ending as unused; to watch does not, or a
+// stream that is left open would keep it for ever.
+enum class session_use { work, watch };
+
 class staff_sessions {
 public:
     static constexpr auto idle_max = std::chrono::hours(12);
@@ -35,7 +39,8 @@ public:
 
     // Who is signed in by it. Nothing when the session has ended, or the account is disabled.
     // Precondition: is_ours(token).
-    [[nodiscard]] std::optional<caller> find(db::link&, std::string_view token) const;
+    [[nodiscard]] std::optional<caller> find(db::link&, std::string_view token,
+                                             session_use = session_use::work) const;
 
     void end(db::link&, std::string_view token) const;
 
