@@ -11,7 +11,24 @@ namespace holdfast::http {
 
 namespace {
 
-constexpr std::string_view cookie_name = "holdfast_session";
+constexpr std::string_view plain_name = "holdfast_session";
+
+// Browsers take a cookie of such a name only over TLS, for all paths and for no domain: so no other
+// host of the domain can slip one in (RFC 6265bis, section 4.1.3.2).
+constexpr std::string_view secure_name = "__Host-holdfast_session";
+
+// Whether the browser got here over TLS, or has to. One on this machine need not, and over plain
+// HTTP it keeps no Secure cookie.
+bool is_secure(request const& r)
+{
+    return !r.from.is_loopback ||
+           equal_ignoring_case(r.header("x-forwarded-proto").value_or(""), "https");
+}
+
+std::string_view cookie_name(request const& r)
+{
+    return is_secure(r) ? secure_name : plain_name;
+}
 
 std::string_view trimmed(std::string_view text)
 {
@@ -24,10 +41,9 @@ std::string_view trimmed(std::string_view text)
 
 std::string cookie(std::string_view value, std::chrono::seconds age, request const& to)
 {
-    bool const is_tls = equal_ignoring_case(to.header("x-forwarded-proto").value_or(""), "https");
-    return std::string(cookie_name) + '=' + std::string(value) +
+    return std::string(cookie_name(to)) + '=' + std::string(value) +
            "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" + std::to_string(age.count()) +
-           (to.from.is_loopback && !is_tls ? "" : "; Secure");
+           (is_secure(to) ? "; Secure" : "");
 }
 
 // "https://shop.example:8443" is of the host "shop.example:8443". Browsers leave usual ports out of
@@ -44,13 +60,14 @@ bool is_of_host(std::string_view origin, std::string_view host)
 
 std::optional<std::string_view> session_token(request const& r)
 {
+    auto const name = cookie_name(r);
     auto left = r.header("cookie").value_or("");
     while (!left.empty()) {
         auto const end = std::min(left.find(';'), left.size());
         auto const pair = trimmed(left.substr(0, end));
         left.remove_prefix(std::min(end + 1, left.size()));
-        if (pair.starts_with(cookie_name) && pair.substr(cookie_name.size()).starts_with('='))
-            return pair.substr(cookie_name.size() + 1);
+        if (pair.starts_with(name) && pair.substr(name.size()).starts_with('='))
+            return pair.substr(name.size() + 1);
     }
     return std::nullopt;
 }

@@ -10,7 +10,8 @@
 
 namespace holdfast::http {
 
-// The token in the cookie of a session, or nothing. It points into the request.
+// The token in the cookie of a session, or nothing. It points into the request. Over TLS only the
+// cookie counts that came over TLS.
 [[nodiscard]] std::optional<std::string_view> session_token(request const&);
 
 // The value of a Set-Cookie field that signs in. Such a cookie goes over TLS only, unless the

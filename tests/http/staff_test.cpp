@@ -138,6 +138,39 @@ TEST_CASE("a person signs in and out, and a wrong name is answered as a wrong pa
     CHECK(stored.find(cookie.substr(cookie.find('=') + 1)) == std::string::npos);
 }
 
+TEST_CASE("over TLS the cookie has a name that browsers take from nobody else")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "clerk", "Anna");
+    CHECK(anna.cookie().starts_with("holdfast_session="));
+    std::pair<std::string, std::string> const tls{"X-Forwarded-Proto", "https"};
+    http_client browser(service.port());
+    auto const set = browser
+                         .send({.method = "POST",
+                                .target = "/v1/session",
+                                .body = json{{"name", "Anna"}, {"password", good_password}}.dump(),
+                                .headers = {tls}})
+                         .header("set-cookie")
+                         .value_or("");
+    CHECK(set.starts_with("__Host-holdfast_session="));
+    for (std::string const part : {"; Secure", "; Path=/;", "; HttpOnly", "; SameSite=Strict"})
+        CHECK(set.find(part) != std::string::npos);
+    CHECK(set.find("Domain") == std::string::npos);
+
+    // Each is good on its own way only: over TLS a neighbour may have set the plain one.
+    auto const secure = set.substr(0, set.find(';'));
+    auto const shown = [&](std::string const& cookie, header_list headers) {
+        headers.emplace_back("Cookie", cookie);
+        return verdict(browser.send({.target = "/v1/stock", .headers = std::move(headers)}));
+    };
+    CHECK(shown(secure, {tls}) == "200");
+    CHECK(shown(anna.cookie() + "; " + secure, {tls}) == "200");
+    CHECK(shown(anna.cookie(), {tls}) == "401 unauthenticated");
+    CHECK(shown(secure, {}) == "401 unauthenticated");
+    CHECK(shown(anna.cookie(), {}) == "200");
+}
+
 TEST_CASE("passwords cannot be tried through")
 {
     database const db;
