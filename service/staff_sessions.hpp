@@ -47,6 +47,11 @@ public:
     // What a page of ours shows with each request that changes something, and no other page knows.
     [[nodiscard]] std::string csrf_token(std::string_view token) const;
 
+    // What a browser keeps after a person has signed in there: it lets it try passwords of that one
+    // name apart from strangers (staff_door.hpp), and nothing else. It is stored nowhere.
+    [[nodiscard]] std::string browser_token(std::string_view name) const;
+    [[nodiscard]] bool is_browser_of(std::string_view name, std::string_view token) const;
+
 private:
     shared_secret secret_;
 };

@@ -187,6 +187,37 @@ TEST_CASE("passwords cannot be tried through")
     CHECK(verdict(thief.sign_in("Berta")) == "401 unauthenticated");
 }
 
+TEST_CASE("who tries passwords keeps nobody out of a browser that knows them")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "clerk", "Anna");
+    http_client browser(service.port());
+    auto const attempt = [&](std::string_view password, std::string const& cookie) {
+        return browser.send({.method = "POST",
+                             .target = "/v1/session",
+                             .body = json{{"name", "Anna"}, {"password", password}}.dump(),
+                             .headers = {{"Cookie", cookie}}});
+    };
+    auto const tries = [&](std::string const& cookie) {
+        std::string last;
+        for (int i = 0; i < 30 && !last.starts_with("429"); ++i)
+            last = verdict(attempt("password number " + std::to_string(i), cookie));
+        return last;
+    };
+    CHECK(tries("") == "429 rate-limited");
+    CHECK(verdict(attempt(good_password, "")) == "429 rate-limited");
+    // Nor does a made-up cookie help, or one of somebody else.
+    CHECK(verdict(attempt(good_password, "holdfast_browser=made-up")) == "429 rate-limited");
+    auto const bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    CHECK(verdict(attempt(good_password, bert.browser_cookie())) == "429 rate-limited");
+
+    auto const again = attempt(good_password, anna.browser_cookie());
+    CHECK(verdict(again) == "204");
+    CHECK(again.header("set-cookie").value_or("").starts_with("holdfast_session="));
+    CHECK(tries(anna.browser_cookie()) == "429 rate-limited"); // it may not try for ever, either
+}
+
 TEST_CASE("each role of people may do its own work and nothing beyond it")
 {
     database const db;

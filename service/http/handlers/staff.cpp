@@ -31,6 +31,15 @@ reply not_recognised(request const& req)
         req);
 }
 
+// From here on strangers who try passwords of this name do not get into the way of this browser.
+void remember_browser(reply& r, std::string_view name, request const& req, app& service)
+{
+    auto const& sessions = service.people.sessions;
+    auto const known = browser_token(req);
+    if (!known || !sessions.is_browser_of(name, *known))
+        r.headers.emplace_back("Set-Cookie", browser_cookie(sessions.browser_token(name), req));
+}
+
 reply shown_as_new(result<staff_account> const& made, request const& req)
 {
     if (!made)
@@ -62,7 +71,8 @@ pending_reply sign_in(request const& req, app& service)
     auto const shown = parse_sign_in(req);
     if (!shown)
         co_return problem(shown.error(), req);
-    if (auto const wait = service.people.wait_before(shown->name, req.from.network))
+    if (auto const wait =
+            service.people.wait_before({shown->name, req.from.network, browser_token(req)}))
         co_return too_often(*wait, req, service);
 
     auto const open = [&](db::link& db) -> std::optional<std::string> {
@@ -75,6 +85,7 @@ pending_reply sign_in(request const& req, app& service)
 
     reply signed_in{.status = 204};
     signed_in.headers.emplace_back("Set-Cookie", session_cookie(*token, req));
+    remember_browser(signed_in, shown->name, req, service);
     co_return signed_in;
 }
 
@@ -147,13 +158,16 @@ pending_reply redeem_invitation(request const& req, app& service)
     auto const shown = parse_redemption(req);
     if (!shown)
         co_return problem(shown.error(), req);
-    if (auto const wait = service.people.wait_before(shown->token, req.from.network))
+    if (auto const wait = service.people.wait_before({shown->token, req.from.network}))
         co_return too_often(*wait, req, service);
 
     auto const redeem = [&](db::link& db) { return staff_accounts::redeem(db, *shown, req.id); };
     auto const made = co_await service.people.passwords.run(redeem);
 
-    co_return shown_as_new(made, req);
+    auto answer = shown_as_new(made, req);
+    if (made)
+        remember_browser(answer, made->name, req, service);
+    co_return answer;
 }
 
 // PATCH /v1/staff/{id}
@@ -202,7 +216,7 @@ pending_reply set_staff_password(request const& req, app& service)
         to->but = hash_api_key(session_token(req).value());
     else
         to->current.reset();
-    if (auto const wait = service.people.wait_before(req.who.name, req.from.network))
+    if (auto const wait = service.people.wait_before_again(req.who.name))
         co_return too_often(*wait, req, service);
 
     auto const set = [&](db::link& db) {
