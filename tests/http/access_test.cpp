@@ -71,6 +71,7 @@ std::vector<operation> const operations{
     {"POST", "/v1/staff", "{}", no_role},
     {"PATCH", "/v1/staff/nothing", "{}", no_role},
     {"DELETE", "/v1/staff/nothing", "", no_role},
+    {"POST", "/v1/staff/nothing/link", "", no_role},
     {"POST", "/v1/imports?mode=set", "no columns", 2, "text/csv"},
     {"GET", "/v1/imports", "", 0},
     {"GET", "/v1/imports/nothing", "", 0},

@@ -6,12 +6,15 @@
 #include "tests/http/answers.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/person.hpp"
+#include "tests/support/run_together.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +61,7 @@ std::vector<operation> const operations{
     {"GET", "/v1/staff", 3, nullptr},
     {"POST", "/v1/staff", 3},
     {"DELETE", "/v1/staff/nothing", 3, nullptr},
+    {"POST", "/v1/staff/nothing/link", 3, nullptr},
 };
 
 std::string password_of(std::string const& id)
@@ -334,6 +338,129 @@ TEST_CASE("there is always an owner")
     CHECK(verdict(anna.get("/v1/session")) == "401 unauthenticated");
 }
 
+TEST_CASE("of the links for one name or account the last is good, and once")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    person nobody(service);
+    auto const redeem = [&](std::string const& token, std::string_view password) {
+        return nobody.call("POST", "/v1/staff/first", {{"token", token}, {"password", password}});
+    };
+    auto const as_owner = invite(db.connection_string(), "owner", "Cora");
+    auto const as_clerk = invite(db.connection_string(), "clerk", "cORA");
+    CHECK(verdict(redeem(as_owner, good_password)) == "403 forbidden");
+    CHECK(redeem(as_clerk, good_password).json().at("role") == "clerk");
+    CHECK(verdict(redeem(as_clerk, good_password)) == "403 forbidden");
+
+    auto const account = "/v1/staff/" + id_of(bert);
+    auto const link = [&] {
+        auto const made = anna.call("POST", account + "/link", nullptr);
+        REQUIRE(verdict(made) == "201");
+        return made.json().at("token").get<std::string>();
+    };
+    std::string const next = "another horse battery staple";
+    CHECK(verdict(anna.call("POST", "/v1/staff/" + id_of(anna) + "/link", nullptr)) ==
+          "403 forbidden");
+    auto const first = link();
+    auto const second = link();
+    CHECK(verdict(redeem(first, next)) == "403 forbidden");
+    CHECK(verdict(bert.get("/v1/stock")) == "200"); // nothing has happened yet
+    auto const set = redeem(second, next);
+    CHECK(verdict(set) == "200");
+    CHECK(set.json().at("name") == "Bert");
+    CHECK(verdict(redeem(second, next)) == "403 forbidden");
+    CHECK(verdict(bert.get("/v1/stock")) == "401 unauthenticated");
+    CHECK(verdict(bert.sign_in("Bert")) == "401 unauthenticated");
+    CHECK(verdict(bert.sign_in("Bert", next)) == "204");
+
+    // Another password by another way voids it, and for a disabled account it is good for nothing.
+    auto const third = link();
+    CHECK(verdict(bert.call("POST", account + "/password",
+                            {{"password", good_password}, {"current_password", next}})) == "204");
+    CHECK(verdict(redeem(third, next)) == "403 forbidden");
+    auto const fourth = link();
+    CHECK(verdict(anna.call("PATCH", account, {{"disabled", true}})) == "200");
+    CHECK(verdict(redeem(fourth, next)) == "403 forbidden");
+    auto const trail = anna.get("/v1/trail?subject=staff:" + account.substr(10)).json().dump();
+    CHECK(trail.find("staff.link_made") != std::string::npos);
+    CHECK(trail.find(fourth) == std::string::npos);
+}
+
+TEST_CASE("of many who open one link at once, one gets in")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    auto const made = anna.call("POST", "/v1/staff/" + id_of(bert) + "/link", nullptr);
+    for (auto const& [token, wanted] :
+         {std::pair(invite(db.connection_string(), "clerk", "Cora"), std::string("201")),
+          std::pair(made.json().at("token").get<std::string>(), std::string("200"))}) {
+        auto const answers = run_together(6, [&, &token = token](std::size_t i) {
+            person one(service);
+            auto const password = "password number " + std::to_string(i);
+            return verdict(
+                one.call("POST", "/v1/staff/first", {{"token", token}, {"password", password}}));
+        });
+        CHECK(std::ranges::count(answers, wanted) == 1);
+        CHECK(std::ranges::count(answers, "403 forbidden") == 5);
+    }
+}
+
+TEST_CASE("owners who demote, disable and remove each other at once leave one")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto const url = db.connection_string();
+    std::vector<std::pair<std::string, json>> const ways{
+        {"PATCH", {{"role", "viewer"}}}, {"PATCH", {{"disabled", true}}}, {"DELETE", nullptr}};
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        CAPTURE(way);
+        db.session().run("DELETE FROM staff");
+        std::vector<person> owners;
+        std::vector<std::string> ids;
+        for (std::string const name : {"Anna", "Bert", "Cora"}) {
+            owners.push_back(new_person(service, url, "owner", name + std::to_string(way)));
+            ids.push_back(id_of(owners.back()));
+        }
+        auto const& [method, body] = ways[way];
+        (void)run_together(owners.size(), [&](std::size_t i) {
+            std::string said;
+            for (std::size_t other = 1; other < owners.size(); ++other)
+                said += verdict(
+                    owners[i].call(method, "/v1/staff/" + ids[(i + other) % ids.size()], body));
+            return said;
+        });
+        CHECK(db.session().value("SELECT count(*) FROM staff"
+                                 " WHERE role = 'owner' AND disabled_at IS NULL") != "0");
+    }
+}
+
+TEST_CASE("a person is signed out everywhere by himself or by an owner")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    person elsewhere(service);
+    CHECK(verdict(elsewhere.sign_in("Bert")) == "204");
+    auto const sessions_of = [](std::string const& id) { return "/v1/staff/" + id + "/sessions"; };
+    auto const id = id_of(bert);
+    CHECK(verdict(bert.call("DELETE", sessions_of(id_of(anna)), nullptr)) == "403 forbidden");
+    CHECK(verdict(bert.call("DELETE", sessions_of(id), nullptr)) == "204");
+    CHECK(verdict(bert.get("/v1/stock")) == "401 unauthenticated");
+    CHECK(verdict(elsewhere.get("/v1/stock")) == "401 unauthenticated");
+    CHECK(verdict(bert.sign_in("Bert")) == "204");
+    CHECK(verdict(anna.call("DELETE", sessions_of(id), nullptr)) == "204");
+    CHECK(verdict(bert.get("/v1/stock")) == "401 unauthenticated");
+    CHECK(verdict(anna.get("/v1/stock")) == "200");
+    auto const told = anna.get("/v1/trail?subject=staff:" + id + "&limit=1").json().at("data");
+    CHECK(told.at(0).at("action") == "staff.signed_out");
+    CHECK(told.at(0).at("detail").at("name") == "Bert");
+}
+
 TEST_CASE("who is disabled, or gets another password, is signed out at once")
 {
     database const db;
@@ -366,6 +493,9 @@ TEST_CASE("who is disabled, or gets another password, is signed out at once")
     auto const trail = anna.get("/v1/trail?subject=staff:" + id).json().dump();
     CHECK(trail.find("staff.password_set") != std::string::npos);
     CHECK(trail.find("argon2") == std::string::npos);
+    for (auto const& each : anna.get("/v1/trail?subject=staff:" + id).json().at("data"))
+        if (each.at("action") == "staff.password_set")
+            CHECK(each.at("detail").at("name") == "Bert");
 }
 
 TEST_CASE("a session ends when it is not used, when it is old, and when there are too many")

@@ -40,22 +40,23 @@ void remember_browser(reply& r, std::string_view name, request const& req, app& 
         r.headers.emplace_back("Set-Cookie", browser_cookie(sessions.browser_token(name), req));
 }
 
-reply shown_as_new(result<staff_account> const& made, request const& req)
+// What people may do to their own accounts, and an owner to everybody's.
+std::optional<refusal> fault_of_caller(uuid const& account, caller const& who)
 {
-    if (!made)
-        return problem(made.error(), req);
-    return {.status = 201, .body = to_json(*made)};
+    if (!who.staff_id)
+        return refusal{.code = errc::forbidden, .detail = "This is for people, not for keys."};
+    if (account != *who.staff_id && !may(who.role, right::staff))
+        return refusal{.code = errc::forbidden,
+                       .detail = "Only an owner may do this to the account of somebody else."};
+    return std::nullopt;
 }
 
 // One's own password takes the present one, so that a browser left alone gives nobody the account.
 // Somebody else's takes an owner.
 std::optional<refusal> fault_of_change(password_change const& to, caller const& who)
 {
-    if (!who.staff_id)
-        return refusal{.code = errc::forbidden, .detail = "This is for people, not for keys."};
-    if (to.id != *who.staff_id && !may(who.role, right::staff))
-        return refusal{.code = errc::forbidden,
-                       .detail = "Only an owner may set the password of somebody else."};
+    if (auto fault = fault_of_caller(to.id, who))
+        return fault;
     if (to.id == *who.staff_id && !to.current)
         return refusal{.code = errc::validation_failed,
                        .detail = "The request has 1 fault.",
@@ -148,8 +149,10 @@ pending_reply create_staff(request const& req, app& service)
         return staff_accounts::create(db, *wanted, staff_of(req));
     };
     auto const made = co_await service.people.passwords.run(create);
+    if (!made)
+        co_return problem(made.error(), req);
 
-    co_return shown_as_new(made, req);
+    co_return reply{.status = 201, .body = to_json(*made)};
 }
 
 // POST /v1/staff/first
@@ -162,11 +165,12 @@ pending_reply redeem_invitation(request const& req, app& service)
         co_return too_often(*wait, req, service);
 
     auto const redeem = [&](db::link& db) { return staff_accounts::redeem(db, *shown, req.id); };
-    auto const made = co_await service.people.passwords.run(redeem);
+    auto const done = co_await service.people.passwords.run(redeem);
+    if (!done)
+        co_return problem(done.error(), req);
 
-    auto answer = shown_as_new(made, req);
-    if (made)
-        remember_browser(answer, made->name, req, service);
+    reply answer{.status = done->is_new ? 201 : 200, .body = to_json(done->account)};
+    remember_browser(answer, done->account.name, req, service);
     co_return answer;
 }
 
@@ -227,6 +231,50 @@ pending_reply set_staff_password(request const& req, app& service)
         co_return problem(done.error(), req);
 
     co_return reply{.status = 204};
+}
+
+// POST /v1/staff/{id}/link
+pending_reply make_staff_link(request const& req, app& service)
+{
+    auto const id = parse_staff_id(req);
+    if (!id)
+        co_return problem(id.error(), req);
+    if (*id == req.who.staff_id) {
+        refusal const own{.code = errc::forbidden,
+                          .detail = "One's own password is changed with the present one."};
+        co_return problem(own, req);
+    }
+
+    auto const make = [&](db::link& db) {
+        return staff_accounts::make_link(db, *id, staff_of(req));
+    };
+    auto const made = co_await service.workers.run(make);
+    if (!made)
+        co_return problem(made.error(), req);
+
+    co_return reply{.status = 201, .body = to_json(*made)};
+}
+
+// DELETE /v1/staff/{id}/sessions
+pending_reply end_staff_sessions(request const& req, app& service)
+{
+    auto const id = parse_staff_id(req);
+    if (!id)
+        co_return problem(id.error(), req);
+    if (auto const fault = fault_of_caller(*id, req.who))
+        co_return problem(*fault, req);
+
+    auto const end = [&](db::link& db) {
+        return staff_accounts::end_sessions(db, *id, staff_of(req));
+    };
+    auto const done = co_await service.workers.run(end);
+    if (!done)
+        co_return problem(done.error(), req);
+
+    reply ended{.status = 204};
+    if (*id == req.who.staff_id)
+        ended.headers.emplace_back("Set-Cookie", no_session_cookie(req));
+    co_return ended;
 }
 
 } // namespace holdfast::http
