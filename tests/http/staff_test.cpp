@@ -543,6 +543,8 @@ TEST_CASE("keys are made and revoked over HTTP, by administrators and owners")
     auto const told = anna.get("/v1/trail?subject=key:" + id).json().at("data");
     REQUIRE(told.size() == 2);
     CHECK(told.at(0).at("actor") == "staff:Anna");
+    CHECK(told.at(0).at("action") == "key.revoked");
+    CHECK(told.at(0).at("detail") == json{{"name", "till"}, {"role", "shop"}});
 }
 
 } // namespace holdfast::test
