@@ -27,4 +27,4 @@ SELECT id, name, role, created_at, revoked_at
 UPDATE api_key
    SET revoked_at = now()
  WHERE id = :id::bigint AND (revoked_at IS NULL OR revoked_at = :earlier::timestamptz)
-RETURNING revoked_at;
+RETURNING revoked_at, name, role;

@@ -49,12 +49,12 @@ DELETE FROM staff
  WHERE id = :id::uuid;
 
 -- name: password_of_name(folded) :maybe
-SELECT id, password, disabled_at IS NULL, revision
+SELECT id, name, password, disabled_at IS NULL, revision
   FROM staff
  WHERE folded = :folded;
 
 -- name: password_of(id) :maybe
-SELECT id, password, disabled_at IS NULL, revision
+SELECT id, name, password, disabled_at IS NULL, revision
   FROM staff
  WHERE id = :id::uuid;
 

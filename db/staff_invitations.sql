@@ -1,15 +1,39 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Links by which somebody becomes staff, known by the hashes of tokens.
+-- Links by which somebody becomes staff or gets another password, known by the hashes of tokens.
 
--- name: make(hash, role, name, lifetime_seconds) :exec
-INSERT INTO staff_invitation (hash, role, name, expires_at)
-VALUES (:hash::bytea, :role, :name, now() + :lifetime_seconds::bigint * interval '1 second')
+-- For the first owner without a name.
+-- name: make(hash, role, name, folded, lifetime_seconds) :exec
+INSERT INTO staff_invitation (hash, role, name, folded, expires_at)
+VALUES (:hash::bytea, :role, :name, :folded,
+        now() + :lifetime_seconds::bigint * interval '1 second')
     ON CONFLICT (hash) DO NOTHING;
 
+-- For an account, in place of the link it may have. Nothing when there is no such account.
+-- name: make_for(hash, staff_id, lifetime_seconds) :maybe
+INSERT INTO staff_invitation (hash, role, name, staff_id, expires_at)
+SELECT :hash::bytea, role, name, id, now() + :lifetime_seconds::bigint * interval '1 second'
+  FROM staff
+ WHERE id = :staff_id::uuid
+    ON CONFLICT (staff_id) DO UPDATE SET hash = EXCLUDED.hash, expires_at = EXCLUDED.expires_at
+RETURNING name, expires_at;
+
 -- name: find(hash) :maybe
-SELECT role, name
-  FROM staff_invitation
- WHERE hash = :hash::bytea AND expires_at > now();
+SELECT role, name, staff_id
+  FROM staff_invitation i
+ WHERE hash = :hash::bytea AND expires_at > now()
+   AND NOT EXISTS (SELECT
+                     FROM staff s
+                    WHERE s.id = i.staff_id AND s.disabled_at IS NOT NULL);
+
+-- Those that would make an account of this name.
+-- name: void_name(folded) :exec
+DELETE FROM staff_invitation
+ WHERE folded = :folded;
+
+-- That of an account that is there.
+-- name: void_account(staff_id) :exec
+DELETE FROM staff_invitation
+ WHERE staff_id = :staff_id::uuid;
 
 -- name: spend(hash) :exec
 DELETE FROM staff_invitation

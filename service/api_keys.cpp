@@ -52,10 +52,16 @@ struct made_row {
     timestamp created_at;
 };
 
-void note(db::transaction& tx, staff const& by, std::string_view action, made_row const& key,
+struct revoked_row {
+    timestamp revoked_at;
+    std::string name;
+    std::string role;
+};
+
+void note(db::transaction& tx, staff const& by, std::string_view action, std::int64_t id,
           std::string detail)
 {
-    trail::note(tx, by, {action, "key:" + std::to_string(key.id), std::move(detail)});
+    trail::note(tx, by, {action, "key:" + std::to_string(id), std::move(detail)});
 }
 
 std::string about(role r, std::string const& name)
@@ -96,7 +102,7 @@ issued_api_key issue(db::link& link, role r, std::string const& name, staff cons
     std::optional<made_row> made; // a commit whose answer was lost has made it already
     db::transact(link, [&](db::transaction& tx) {
         if (auto const now = write(tx, secret, r, name)) {
-            note(tx, by, "key.created", *now, about(r, name));
+            note(tx, by, "key.created", now->id, about(r, name));
             made = now;
         }
         return made.has_value();
@@ -114,7 +120,7 @@ bool ensure(db::link& link, std::string_view secret, role r, std::string const& 
 {
     return db::transact(link, [&](db::transaction& tx) {
         if (auto const made = write(tx, secret, r, name))
-            note(tx, the_keeper(), "key.created", *made, about(r, name));
+            note(tx, the_keeper(), "key.created", made->id, about(r, name));
         return tx.one<bool>(sql::api_keys::is_active, hash_api_key(secret));
     });
 }
@@ -135,10 +141,10 @@ bool revoke(db::link& link, std::int64_t id, staff const& by)
     // When a commit's answer was lost, the work runs again and may find what it did itself.
     std::optional<timestamp> earlier;
     return db::transact(link, [&](db::transaction& tx) {
-        auto const now = tx.maybe<timestamp>(sql::api_keys::revoke, id, earlier);
-        if (now && now != earlier)
-            note(tx, by, "key.revoked", {id, *now}, "{}");
-        earlier = now ? now : earlier;
+        auto const now = tx.maybe<revoked_row>(sql::api_keys::revoke, id, earlier);
+        if (now && now->revoked_at != earlier)
+            note(tx, by, "key.revoked", id, about(to_role(now->role), now->name));
+        earlier = now ? std::optional(now->revoked_at) : earlier;
         return now.has_value();
     });
 }

@@ -15,9 +15,9 @@ namespace holdfast {
 
 // These two take about a tenth of a second and 64 MiB each, which is what keeps passwords from
 // being guessed through, and why neither belongs on an I/O thread. A password means the same in
-// each of its Unicode forms.
+// each of its Unicode forms. Both log and throw overloaded when there is no such memory.
 
-// Throws overloaded when there is no such memory. Precondition: fault_of_password() is empty.
+// Precondition: fault_of_password() is empty.
 [[nodiscard]] std::string hash_password(std::string_view);
 
 [[nodiscard]] bool is_password(std::string const& hash, std::string_view password);

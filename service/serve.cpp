@@ -279,6 +279,7 @@ int serve(serve_options const& options)
     reserving_lanes.stop();
     if (gate)
         gate->stop();
+    people.passwords.stop();
     workers.stop();
     log::info("service.stopped", {{"cut_connections", !is_clean}});
     return 0;

@@ -34,6 +34,7 @@ struct account_row {
 
 struct password_row {
     uuid id;
+    std::string name;
     std::string password;
     bool is_active = false;
     std::int64_t revision = 0;
@@ -42,6 +43,12 @@ struct password_row {
 struct invitation_row {
     std::string role;
     std::optional<std::string> name;
+    std::optional<uuid> staff_id; // of the account that is there already
+};
+
+struct link_row {
+    std::string name;
+    timestamp expires_at;
 };
 
 role to_role(std::string_view text)
@@ -56,6 +63,12 @@ staff_account to_account(account_row row)
 {
     return {row.id,         std::move(row.name), to_role(row.role),
             row.created_at, row.disabled_at,     row.revision};
+}
+
+// Precondition: it is there.
+staff_account account_of(db::transaction& tx, uuid const& id)
+{
+    return to_account(tx.maybe<account_row>(sql::staff::by_id, id).value());
 }
 
 refusal invalid(std::string pointer, std::string detail)
@@ -97,8 +110,18 @@ std::string about(staff_account const& a)
     return detail.take();
 }
 
+// Where only the name is worth knowing.
+std::string about(std::string const& name)
+{
+    json_writer detail;
+    detail.begin_object();
+    detail.member("name", name);
+    detail.end_object();
+    return detail.take();
+}
+
 void note(db::transaction& tx, staff const& by, std::string_view action, uuid const& id,
-          std::string detail = "{}")
+          std::string detail)
 {
     trail::note(tx, by, {action, "staff:" + id.str(), std::move(detail)});
 }
@@ -119,7 +142,17 @@ result<staff_account> write_account(db::transaction& tx, account_to_write const&
     if (!made)
         return invalid("/name", "belongs to somebody else, or there are " +
                                     std::to_string(count_max) + " accounts already");
+    tx.exec(sql::staff_invitations::void_name, folded(a.name));
     return to_account(std::move(*made));
+}
+
+// What else changes with a password.
+void follow_password(db::transaction& tx, password_row const& of,
+                     std::optional<key_hash> const& but, staff const& by)
+{
+    tx.exec(sql::staff_sessions::end_all, of.id, but);
+    tx.exec(sql::staff_invitations::void_account, of.id);
+    note(tx, by, "staff.password_set", of.id, about(of.name));
 }
 
 std::string new_link_token()
@@ -131,7 +164,10 @@ void keep_invitation(db::transaction& tx, std::string const& token, role r,
                      std::optional<std::string> const& name)
 {
     tx.exec(sql::staff_invitations::forget, first_links_max - 1);
-    tx.exec(sql::staff_invitations::make, hash_api_key(token), to_string(r), name,
+    auto const key = name ? std::optional(folded(*name)) : std::nullopt;
+    if (key)
+        tx.exec(sql::staff_invitations::void_name, *key);
+    tx.exec(sql::staff_invitations::make, hash_api_key(token), to_string(r), name, key,
             std::chrono::seconds(link_lifetime).count());
 }
 
@@ -266,9 +302,21 @@ result<void> set_password(db::link& link, password_change const& to, staff const
             return {};
         if (tx.exec(sql::staff::set_password, to.id, hash, former) == 0)
             return now ? wrong : unknown_account();
-        tx.exec(sql::staff_sessions::end_all, to.id, to.but);
-        note(tx, by, "staff.password_set", to.id);
+        follow_password(tx, *present, to.but, by);
         is_noted = true;
+        return {};
+    });
+}
+
+result<void> end_sessions(db::link& link, uuid const& id, staff const& by)
+{
+    return db::transact(link, [&](db::transaction& tx) -> result<void> {
+        auto const row = tx.maybe<account_row>(sql::staff::by_id, id);
+        if (!row)
+            return unknown_account();
+        // A commit whose answer was lost has ended them already, and said so.
+        if (tx.exec(sql::staff_sessions::end_all, id, std::optional<key_hash>()) > 0)
+            note(tx, by, "staff.signed_out", id, about(row->name));
         return {};
     });
 }
@@ -277,6 +325,7 @@ result<std::string> invite(db::link& link, role r, std::string const& name)
 {
     auto const token = new_link_token();
     return db::transact(link, [&](db::transaction& tx) -> result<std::string> {
+        tx.exec(sql::staff::lock_list);
         if (tx.maybe<password_row>(sql::staff::password_of_name, folded(name)))
             return invalid("/name", "belongs to somebody else");
         keep_invitation(tx, token, r, name);
@@ -296,7 +345,24 @@ std::optional<std::string> invite_first(db::link& link)
     return is_needed ? std::optional(token) : std::nullopt;
 }
 
-result<staff_account> redeem(db::link& link, staff_redemption const& shown,
+result<staff_link_made> make_link(db::link& link, uuid const& id, staff const& by)
+{
+    auto const token = new_link_token();
+    return db::transact(link, [&](db::transaction& tx) -> result<staff_link_made> {
+        tx.exec(sql::staff::lock_list);
+        // A commit whose answer was lost has made it already.
+        bool const is_noted = find_invitation(tx, token).has_value();
+        auto const made = tx.maybe<link_row>(sql::staff_invitations::make_for, hash_api_key(token),
+                                             id, std::chrono::seconds(link_lifetime).count());
+        if (!made)
+            return unknown_account();
+        if (!is_noted)
+            note(tx, by, "staff.link_made", id, about(made->name));
+        return staff_link_made{token, made->expires_at};
+    });
+}
+
+result<redeemed_link> redeem(db::link& link, staff_redemption const& shown,
                              std::optional<std::string> request_id)
 {
     // Looked at first, so that nobody without a link makes us hash anything.
@@ -306,20 +372,28 @@ result<staff_account> redeem(db::link& link, staff_redemption const& shown,
     if (!invited)
         return useless_link();
     HOLDFAST_TRY(auto const name, name_by(*invited, shown.name));
-    account_to_write const account{uuid::make_v7(), name, to_role(invited->role),
-                                   hash_password(shown.password)};
+    account_to_write const account{invited->staff_id.value_or(uuid::make_v7()), name,
+                                   to_role(invited->role), hash_password(shown.password)};
     staff const by{std::string(actor_prefix) + name, std::move(request_id)};
-    return db::transact(link, [&](db::transaction& tx) -> result<staff_account> {
+    bool const is_new = !invited->staff_id;
+    return db::transact(link, [&](db::transaction& tx) -> result<redeemed_link> {
         tx.exec(sql::staff::lock_list);
-        // A commit whose answer was lost has made it already.
-        if (auto made = tx.maybe<account_row>(sql::staff::by_id, account.id))
-            return to_account(std::move(*made));
+        // A commit whose answer was lost has done it already: nobody else has this very hash.
+        auto const now = tx.maybe<password_row>(sql::staff::password_of, account.id);
+        if (now && now->password == account.password)
+            return redeemed_link{account_of(tx, account.id), is_new};
         if (!find_invitation(tx, shown.token))
             return useless_link();
-        HOLDFAST_TRY(auto made, write_account(tx, account));
-        tx.exec(sql::staff_invitations::spend, hash_api_key(shown.token));
-        note(tx, by, "staff.created", made.id, about(made));
-        return made;
+        if (is_new) {
+            HOLDFAST_TRY(auto made, write_account(tx, account));
+            tx.exec(sql::staff_invitations::spend, hash_api_key(shown.token));
+            note(tx, by, "staff.created", made.id, about(made));
+            return redeemed_link{std::move(made), is_new};
+        }
+        tx.exec(sql::staff::set_password, account.id, account.password,
+                std::optional<std::string>());
+        follow_password(tx, now.value(), std::nullopt, by);
+        return redeemed_link{account_of(tx, account.id), is_new};
     });
 }
 

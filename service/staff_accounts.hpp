@@ -57,6 +57,17 @@ struct staff_redemption {
     std::string password;
 };
 
+// A link that was made, and what became of one that was opened.
+struct staff_link_made {
+    std::string token; // told this once
+    timestamp expires_at;
+};
+
+struct redeemed_link {
+    staff_account account;
+    bool is_new = true; // else it has another password
+};
+
 struct staff_filter {
     uuid after = {}; // continue after this one, oldest first
     std::size_t limit = 50;
@@ -96,18 +107,27 @@ inline constexpr std::string_view actor_prefix = "staff:";
 // Refusals: not_found, last_owner.
 [[nodiscard]] result<void> remove(db::link&, uuid const&, staff const& by);
 
-// Refusals: not_found, forbidden (`current` is another one).
+// A link by which the account could get a password becomes void. Refusals: not_found, forbidden
+// (`current` is another one).
 [[nodiscard]] result<void> set_password(db::link&, password_change const&, staff const& by);
 
-// The token of a link that makes such an account, once and within a day. It is stored nowhere.
-// Refusals: validation_failed, when the name is taken.
+// Signs the person out everywhere. Refusals: not_found.
+[[nodiscard]] result<void> end_sessions(db::link&, uuid const&, staff const& by);
+
+// The token of a link that makes such an account, once and within a day. It is stored nowhere. An
+// earlier one for this name becomes void. Refusals: validation_failed, when the name is taken.
 [[nodiscard]] result<std::string> invite(db::link&, role, std::string const& name);
 
 // The same for the first owner, who chooses his name. Nothing when there is staff.
 [[nodiscard]] std::optional<std::string> invite_first(db::link&);
 
-// Refusals: forbidden, when the token is none, spent or expired; those of create().
-[[nodiscard]] result<staff_account> redeem(db::link&, staff_redemption const&,
+// The same for a person who is there and has forgotten the password. Refusals: not_found.
+[[nodiscard]] result<staff_link_made> make_link(db::link&, uuid const&, staff const& by);
+
+// Makes the account, or sets its password, as the link says. Of several at once one does so.
+// Refusals: forbidden, when the token is none, spent, void or expired, or the account is disabled;
+// those of create().
+[[nodiscard]] result<redeemed_link> redeem(db::link&, staff_redemption const&,
                                            std::optional<std::string> request_id);
 
 } // namespace staff_accounts

@@ -4,6 +4,7 @@
 #include "db/transact.hpp"
 #include "sql/staff_sessions.hpp"
 #include "sql/tokens.hpp"
+#include "stock/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@ constexpr std::string_view name_of_secret = "staff_sessions";
 // What is signed begins with what it is for, so that a code for one cannot be shown as the other.
 constexpr std::string_view of_session = "session ";
 constexpr std::string_view of_csrf = "csrf ";
+constexpr std::string_view of_browser = "browser ";
 
 constexpr std::size_t random_size = 32;
 using token_bytes = std::array<std::uint8_t, random_size + std::tuple_size_v<authentication_code>>;
@@ -45,14 +47,35 @@ authentication_code sign(shared_secret const& secret, std::string_view purpose,
     return authenticate(secret, std::string(purpose).append(text));
 }
 
-std::string make_token(shared_secret const& secret)
+// A random number and a code over it and whatever else it is about.
+std::string make_token(shared_secret const& secret, std::string_view purpose,
+                       std::string_view about = {})
 {
     auto const random = make_shared_secret();
     static_assert(std::tuple_size_v<decltype(random)> == random_size);
-    auto const code = sign(secret, of_session, to_base64url(random));
+    auto const code = sign(secret, purpose, to_base64url(random).append(about));
     token_bytes bytes{};
     std::ranges::copy(code, std::ranges::copy(random, bytes.begin()).out);
     return to_base64url(bytes);
+}
+
+bool is_token(std::string_view token, shared_secret const& secret, std::string_view purpose,
+              std::string_view about = {})
+{
+    token_bytes bytes{};
+    if (!parse_base64url(token, bytes))
+        return false;
+    auto const random = std::span(bytes).first(random_size);
+    authentication_code code{};
+    std::ranges::copy(std::span(bytes).subspan(random_size), code.begin());
+    return is_authentic(code, secret,
+                        std::string(purpose).append(to_base64url(random)).append(about));
+}
+
+// Names that differ in case only are one.
+std::string about(std::string_view name)
+{
+    return ' ' + case_folded(name).value_or(std::string());
 }
 
 } // namespace
@@ -61,7 +84,7 @@ staff_sessions::staff_sessions(db::link& link) : secret_(common_secret(link)) {}
 
 std::optional<std::string> staff_sessions::open(db::link& link, recognised_staff const& who) const
 {
-    auto const token = make_token(secret_);
+    auto const token = make_token(secret_, of_session);
     bool const is_open = db::transact(link, [&](db::transaction& tx) {
         auto const made = tx.exec(sql::staff_sessions::open, hash_api_key(token), who.id,
                                   who.revision, std::chrono::seconds(lifetime).count());
@@ -73,16 +96,11 @@ std::optional<std::string> staff_sessions::open(db::link& link, recognised_staff
 
 bool staff_sessions::is_ours(std::string_view token) const
 {
-    token_bytes bytes{};
-    if (!parse_base64url(token, bytes))
-        return false;
-    auto const random = std::span(bytes).first(random_size);
-    authentication_code code{};
-    std::ranges::copy(std::span(bytes).subspan(random_size), code.begin());
-    return is_authentic(code, secret_, std::string(of_session).append(to_base64url(random)));
+    return is_token(token, secret_, of_session);
 }
 
-std::optional<caller> staff_sessions::find(db::link& link, std::string_view token) const
+std::optional<caller> staff_sessions::find(db::link& link, std::string_view token,
+                                           session_use what_for) const
 {
     auto const hash = hash_api_key(token);
     auto found = db::read(link, db::scope::single, [&](db::transaction& tx) {
@@ -92,7 +110,7 @@ std::optional<caller> staff_sessions::find(db::link& link, std::string_view toke
     if (!found)
         return std::nullopt;
     // Not with every request: they would all be writes.
-    if (found->is_stale)
+    if (found->is_stale && what_for == session_use::work)
         db::transact(
             link, [&](db::transaction& tx) { return tx.exec(sql::staff_sessions::touch, hash); });
     return caller{.api_key_id = -found->number,
@@ -111,6 +129,16 @@ void staff_sessions::end(db::link& link, std::string_view token) const
 std::string staff_sessions::csrf_token(std::string_view token) const
 {
     return to_base64url(sign(secret_, of_csrf, token));
+}
+
+std::string staff_sessions::browser_token(std::string_view name) const
+{
+    return make_token(secret_, of_browser, about(name));
+}
+
+bool staff_sessions::is_browser_of(std::string_view name, std::string_view token) const
+{
+    return is_token(token, secret_, of_browser, about(name));
 }
 
 } // namespace holdfast

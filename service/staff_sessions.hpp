@@ -16,6 +16,10 @@
 
 namespace holdfast {
 
+// What a session is looked up for. Work keeps it from ending as unused; to watch does not, or a
+// stream that is left open would keep it for ever.
+enum class session_use { work, watch };
+
 class staff_sessions {
 public:
     static constexpr auto idle_max = std::chrono::hours(12);
@@ -35,12 +39,18 @@ public:
 
     // Who is signed in by it. Nothing when the session has ended, or the account is disabled.
     // Precondition: is_ours(token).
-    [[nodiscard]] std::optional<caller> find(db::link&, std::string_view token) const;
+    [[nodiscard]] std::optional<caller> find(db::link&, std::string_view token,
+                                             session_use = session_use::work) const;
 
     void end(db::link&, std::string_view token) const;
 
     // What a page of ours shows with each request that changes something, and no other page knows.
     [[nodiscard]] std::string csrf_token(std::string_view token) const;
+
+    // What a browser keeps after a person has signed in there: it lets it try passwords of that one
+    // name apart from strangers (staff_door.hpp), and nothing else. It is stored nowhere.
+    [[nodiscard]] std::string browser_token(std::string_view name) const;
+    [[nodiscard]] bool is_browser_of(std::string_view name, std::string_view token) const;
 
 private:
     shared_secret secret_;

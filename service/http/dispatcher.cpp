@@ -3,6 +3,7 @@
 
 #include "db/error.hpp"
 #include "service/http/browser.hpp"
+#include "service/http/credentials.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/text.hpp"
 #include "service/log.hpp"
@@ -77,6 +78,11 @@ reply invalid_target(exchange const& x, std::string pointer, std::string detail)
                    x.request);
 }
 
+reply unauthenticated(std::string detail, exchange const& x)
+{
+    return problem(refusal{.code = errc::unauthenticated, .detail = std::move(detail)}, x.request);
+}
+
 std::string_view media_type_of(std::string_view content_type)
 {
     auto const end = std::min(content_type.find(';'), content_type.size());
@@ -89,19 +95,6 @@ std::string_view media_type_of(std::string_view content_type)
 std::string_view path_of(std::string_view target)
 {
     return target.substr(0, std::min(target.find('?'), target.size()));
-}
-
-// The key of "Authorization: Bearer KEY" (RFC 6750), or nothing.
-std::optional<std::string_view> bearer_key(request const& r)
-{
-    constexpr std::string_view scheme = "bearer ";
-    auto const field = r.header("authorization");
-    if (!field || field->size() <= scheme.size() || field->size() > 512 ||
-        !equal_ignoring_case(field->substr(0, scheme.size()), scheme))
-        return std::nullopt;
-    auto key = field->substr(scheme.size());
-    key.remove_prefix(std::min(key.find_first_not_of(' '), key.size()));
-    return key;
 }
 
 // A reply may have the field already, as with two rate limits: then the values form one list.
@@ -191,66 +184,27 @@ std::optional<reply> dispatcher::find_route(exchange& x)
                    x.request);
 }
 
-// A key comes first: whoever sends one means it, whatever cookies there are besides.
 asio_reply dispatcher::authenticate(exchange& x)
 {
-    auto const key = bearer_key(x.request);
-    auto const token = session_token(x.request);
-    std::optional<reply> refused;
-    if (key)
-        refused = co_await authenticate_by(x, *key);
-    else if (token && !x.request.header("authorization"))
-        refused = co_await find_session(x, *token);
-    else
-        refused = problem(
-            refusal{.code = errc::unauthenticated, .detail = "Send Authorization: Bearer KEY."},
-            x.request);
-    if (!refused)
-        refused = check_right(x);
-    co_return refused;
-}
-
-asio_reply dispatcher::authenticate_by(exchange& x, std::string_view key)
-{
-    auto who = app_.keys.remembered(key);
-    if (!who) {
-        try {
-            auto const look_up = [this, key](db::link& link) {
-                return app_.keys.look_up(link, key);
-            };
-            who = co_await app_.workers.run(look_up);
-        } catch (std::exception const&) {
-            co_return answer_fault(std::current_exception(), x);
-        }
-    }
-    if (!*who)
-        co_return problem(
-            refusal{.code = errc::unauthenticated, .detail = "This API key is unknown or revoked."},
-            x.request);
-    x.request.who = **who;
-    co_return std::nullopt;
-}
-
-asio_reply dispatcher::find_session(exchange& x, std::string_view token)
-{
-    auto const& sessions = app_.people.sessions;
+    auto const shown = credentials_of(x.request);
+    if (!shown)
+        co_return unauthenticated("Send Authorization: Bearer KEY.", x);
+    bool const is_session = shown->is == credentials::kind::session;
     std::optional<caller> who;
-    if (sessions.is_ours(token)) {
-        try {
-            auto const find = [&sessions, token](db::link& link) {
-                return sessions.find(link, token);
-            };
-            who = co_await app_.workers.run(find);
-        } catch (std::exception const&) {
-            co_return answer_fault(std::current_exception(), x);
-        }
+    try {
+        who = co_await holder_of(*shown, app_, session_use::work);
+    } catch (std::exception const&) {
+        co_return answer_fault(std::current_exception(), x);
     }
     if (!who)
-        co_return problem(refusal{.code = errc::unauthenticated,
-                                  .detail = "You are not signed in, or not any more."},
-                          x.request);
+        co_return unauthenticated(is_session ? "You are not signed in, or not any more."
+                                             : "This API key is unknown or revoked.",
+                                  x);
     x.request.who = std::move(*who);
-    co_return check_page(x, token);
+    if (is_session)
+        if (auto refused = check_page(x, shown->text))
+            co_return refused;
+    co_return check_right(x);
 }
 
 // A browser sends the cookie along whoever asks it to. So what changes something has to show what

@@ -44,8 +44,6 @@ public:
 private:
     std::optional<reply> find_route(exchange&);
     boost::asio::awaitable<std::optional<reply>> authenticate(exchange&);
-    boost::asio::awaitable<std::optional<reply>> authenticate_by(exchange&, std::string_view key);
-    boost::asio::awaitable<std::optional<reply>> find_session(exchange&, std::string_view token);
     [[nodiscard]] std::optional<reply> check_page(exchange const&, std::string_view token) const;
     [[nodiscard]] std::optional<reply> check_stranger(exchange const&) const;
     [[nodiscard]] static std::optional<reply> check_right(exchange const&);

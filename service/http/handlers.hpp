@@ -87,6 +87,8 @@ pending_reply redeem_invitation(request const&, app&);
 pending_reply change_staff(request const&, app&);
 pending_reply remove_staff(request const&, app&);
 pending_reply set_staff_password(request const&, app&);
+pending_reply make_staff_link(request const&, app&);
+pending_reply end_staff_sessions(request const&, app&);
 
 // keys.cpp
 pending_reply list_keys(request const&, app&);

@@ -84,6 +84,8 @@ constexpr std::array table{
     route{"PATCH", "/v1/staff/{id}", change_staff, right::staff},
     route{"DELETE", "/v1/staff/{id}", remove_staff, right::staff},
     route{"POST", "/v1/staff/{id}/password", set_staff_password, right::read},
+    route{"POST", "/v1/staff/{id}/link", make_staff_link, right::staff},
+    route{"DELETE", "/v1/staff/{id}/sessions", end_staff_sessions, right::read},
 
     route{"GET", "/v1/keys", list_keys, right::keys},
     route{"POST", "/v1/keys", create_key, right::keys},

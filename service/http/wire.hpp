@@ -187,6 +187,7 @@ struct new_api_key {
 [[nodiscard]] std::string to_json(blocked_customer const&);
 [[nodiscard]] std::string to_json(issued_api_key const&);
 [[nodiscard]] std::string to_json(staff_account const&);
+[[nodiscard]] std::string to_json(staff_link_made const&);
 
 // Who asks. A session has a token against forged requests, which a key needs not.
 [[nodiscard]] std::string to_json(caller const&, std::optional<std::string> const& csrf_token);

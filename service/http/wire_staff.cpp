@@ -161,6 +161,16 @@ std::string to_json(staff_account const& a)
     return out.take();
 }
 
+std::string to_json(staff_link_made const& made)
+{
+    json_writer out;
+    out.begin_object();
+    out.member("token", made.token);
+    out.member("expires_at", made.expires_at);
+    out.end_object();
+    return out.take();
+}
+
 std::string to_json(caller const& who, std::optional<std::string> const& csrf_token)
 {
     json_writer out;

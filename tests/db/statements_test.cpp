@@ -566,8 +566,9 @@ void employ(workbench& bench)
     constexpr auto password = "correct horse battery staple";
     auto const first = staff_accounts::invite_first(bench.link);
     REQUIRE(first);
-    auto const anna = staff_accounts::redeem(bench.link, {*first, "Anna", password}, {});
-    REQUIRE(word_of(anna) == "ok");
+    auto const redeemed = staff_accounts::redeem(bench.link, {*first, "Anna", password}, {});
+    REQUIRE(word_of(redeemed) == "ok");
+    auto const anna = redeemed->account;
     CHECK_FALSE(staff_accounts::invite_first(bench.link));
     CHECK(word_of(staff_accounts::invite(bench.link, role::clerk, "Bert")) == "ok");
     CHECK(staff_accounts::list(bench.link).size() == 1);
@@ -583,14 +584,17 @@ void employ(workbench& bench)
     sessions.end(bench.link, *token);
     CHECK_FALSE(sessions.find(bench.link, *token));
 
-    CHECK(word_of(staff_accounts::set_password(bench.link, {anna->id, password, password}, {})) ==
+    CHECK(word_of(staff_accounts::set_password(bench.link, {anna.id, password, password}, {})) ==
           "ok");
     CHECK_FALSE(sessions.open(bench.link, *who)); // recognised by the password before
-    CHECK(word_of(staff_accounts::change(bench.link, {anna->id, role::clerk, {}, {}}, {})) ==
+    CHECK(word_of(staff_accounts::change(bench.link, {anna.id, role::clerk, {}, {}}, {})) ==
           "last_owner");
     auto const berta = staff_accounts::create(bench.link, {"Berta", role::viewer, password}, {});
     REQUIRE(word_of(berta) == "ok");
     CHECK(word_of(staff_accounts::change(bench.link, {berta->id, {}, true, {}}, {})) == "ok");
+    auto const link = staff_accounts::make_link(bench.link, berta->id, {});
+    REQUIRE(word_of(link) == "ok");
+    CHECK(word_of(staff_accounts::end_sessions(bench.link, berta->id, {})) == "ok");
     CHECK(word_of(staff_accounts::remove(bench.link, berta->id, {})) == "ok");
 }
 

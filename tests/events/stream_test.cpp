@@ -4,6 +4,7 @@
 #include "tests/http/raw_connection.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/feed_reader.hpp"
+#include "tests/support/person.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
@@ -26,12 +27,32 @@ class listener {
 public:
     explicit listener(service_process const& service, std::string const& query = "",
                       std::optional<std::string> const& last_id = std::nullopt)
+        : listener(service, query, last_id, service.admin_key())
+    {}
+
+    // With another key.
+    listener(service_process const& service, std::string const& query,
+             std::optional<std::string> const& last_id, std::string const& key)
         : connection_(service.port())
     {
         http_request asked{.target = "/v1/events/stream" + query};
         if (last_id)
             asked.headers.emplace_back("Last-Event-ID", *last_id);
-        connection_.send(to_bytes(asked, service.admin_key()));
+        connection_.send(to_bytes(asked, key));
+    }
+
+    // By a person's browser.
+    listener(service_process const& service, person const& who) : connection_(service.port())
+    {
+        connection_.send(to_bytes(
+            {.target = "/v1/events/stream?after=now", .headers = {{"Cookie", who.cookie()}}}, ""));
+    }
+
+    [[nodiscard]] bool has_begun()
+    {
+        return eventually(20s, [&] {
+            return !is_closed_within(10ms) && text().find("retry:") != std::string::npos;
+        });
     }
 
     // Waits until the stream holds so many events, and returns them.
@@ -161,6 +182,48 @@ TEST_CASE("a stream that has nothing to tell says where it is, so that no place 
     listener again(service, "?sku=" + sku, end_of_feed(front));
     front.reserve(sku);
     CHECK(types_of(again.first(1)) == "held");
+}
+
+TEST_CASE("a stream ends soon after its session does, or after its key is revoked")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto olga = new_person(service, db.connection_string(), "owner", "Olga");
+    auto const staff_id = [](person& who) {
+        return who.get("/v1/session").json().at("staff_id").get<std::string>();
+    };
+    auto anna = new_person(service, db.connection_string(), "viewer", "Anna");
+    auto bert = new_person(service, db.connection_string(), "viewer", "Bert");
+    auto cora = new_person(service, db.connection_string(), "viewer", "Cora");
+    auto dora = new_person(service, db.connection_string(), "viewer", "Dora");
+    auto const till = olga.call("POST", "/v1/keys", {{"name", "till"}, {"role", "viewer"}}).json();
+
+    listener of_olga(service, olga);
+    listener of_anna(service, anna);
+    listener of_bert(service, bert);
+    listener of_cora(service, cora);
+    listener of_dora(service, dora);
+    listener of_till(service, "?after=now", std::nullopt, till.at("key").get<std::string>());
+    for (auto* each : {&of_olga, &of_anna, &of_bert, &of_cora, &of_dora, &of_till})
+        REQUIRE(each->has_begun());
+
+    // Signed out, disabled, given another password, too old, revoked.
+    CHECK(outcome(anna.call("DELETE", "/v1/session", nullptr)) == "204");
+    CHECK(outcome(olga.call("PATCH", "/v1/staff/" + staff_id(bert), {{"disabled", true}})) ==
+          "200");
+    CHECK(outcome(olga.call("POST", "/v1/staff/" + staff_id(cora) + "/password",
+                            {{"password", "another horse battery staple"}})) == "204");
+    db.session().run("UPDATE staff_session SET expires_at = now() FROM staff s"
+                     " WHERE s.id = staff_id AND s.name = 'Dora'");
+    CHECK(outcome(olga.call("DELETE", "/v1/keys/" + till.at("id").get<std::string>(), nullptr)) ==
+          "204");
+    for (auto* each : {&of_anna, &of_bert, &of_cora, &of_dora, &of_till})
+        CHECK(each->is_closed_within(15s));
+    CHECK_FALSE(of_olga.is_closed_within(6s));
+
+    // To watch is not to work: a stream does not keep its session.
+    db.session().run("UPDATE staff_session SET last_seen_at = now() - interval '13 hours'");
+    CHECK(of_olga.is_closed_within(15s));
 }
 
 TEST_CASE("a service that drains ends its streams, so that clients go elsewhere")

@@ -288,6 +288,10 @@ void call_staff(checked_calls& call, person& owner)
     call(one, {.method = "PATCH", .target = self, .body = R"({"disabled":true})"});
     for (std::string const& body : {json{{"password", password}}.dump(), std::string("{}")})
         call(one + "/password", {.method = "POST", .target = target + "/password", .body = body});
+    for (auto const& each : {target, self, all + "/nothing"})
+        call(one + "/link", {.method = "POST", .target = each + "/link"});
+    for (auto const& each : {target, all + "/nothing"})
+        call(one + "/sessions", {.method = "DELETE", .target = each + "/sessions"});
     for (auto const& each : {target, target, self})
         call(one, {.method = "DELETE", .target = each});
     call.let(nullptr);

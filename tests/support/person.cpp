@@ -26,10 +26,15 @@ http_response person::sign_in(std::string_view name, std::string_view password)
         http_.send({.method = "POST",
                     .target = "/v1/session",
                     .body = nlohmann::json{{"name", name}, {"password", password}}.dump()});
-    auto const set = answer.header("set-cookie").value_or("");
-    if (answer.status != 204 || set.empty())
+    if (answer.status != 204)
         return answer;
-    cookie_ = set.substr(0, set.find(';'));
+    for (auto const& [field, value] : answer.headers) {
+        auto const pair = value.substr(0, value.find(';'));
+        if (pair.starts_with("holdfast_session="))
+            cookie_ = pair;
+        if (pair.starts_with("holdfast_browser="))
+            browser_cookie_ = pair;
+    }
     csrf_token_ = get("/v1/session").json().at("csrf_token").get<std::string>();
     return answer;
 }

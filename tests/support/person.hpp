@@ -20,7 +20,7 @@ class person {
 public:
     explicit person(service_process const& service) : http_(service.port()) {}
 
-    // POST /v1/session; remembers the cookie when there is one.
+    // POST /v1/session; remembers the cookies when there are any.
     http_response sign_in(std::string_view name, std::string_view password = good_password);
 
     // With the cookie, the token against forged requests and Sec-Fetch-Site, where the request has
@@ -32,11 +32,13 @@ public:
                        nlohmann::json const& body);
 
     [[nodiscard]] std::string const& cookie() const noexcept { return cookie_; }
+    [[nodiscard]] std::string const& browser_cookie() const noexcept { return browser_cookie_; }
     [[nodiscard]] std::string const& csrf_token() const noexcept { return csrf_token_; }
 
 private:
     http_client http_;
-    std::string cookie_; // "holdfast_session=…"
+    std::string cookie_;         // "holdfast_session=…"
+    std::string browser_cookie_; // "holdfast_browser=…"
     std::string csrf_token_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The feed of events: by pages, and as a stream.
 
+#include "service/http/credentials.hpp"
 #include "service/http/handlers.hpp"
 #include "service/http/problem.hpp"
 #include "service/http/wire.hpp"
@@ -21,6 +22,10 @@ namespace asio = boost::asio;
 constexpr std::size_t events_at_once = 200; // in one piece of a stream
 constexpr auto look_interval = std::chrono::milliseconds(50);
 constexpr auto heartbeat_interval = std::chrono::seconds(15);
+
+// How long a stream goes on at most after its key was revoked or its session has ended; a key is
+// remembered for a moment besides (api_keys.cpp).
+constexpr auto check_interval = std::chrono::seconds(5);
 
 // What a client waits before it connects again.
 constexpr std::string_view opening = "retry: 1000\n\n";
@@ -56,12 +61,18 @@ asio::awaitable<event_place> place_of(event_query const& asked, app& service)
     co_return co_await service.workers.run(find_end);
 }
 
-// Events from a place on, without an end.
+// Events from a place on, for as long as whoever asked may see them.
 class event_stream {
 public:
-    event_stream(app& service, std::unique_ptr<stream_seat> seat, event_filter filter,
-                 event_place after)
-        : service_(service), seat_(std::move(seat)), filter_(std::move(filter)), after_(after)
+    struct beginning {
+        event_filter filter;
+        event_place after;
+        credentials shown;
+    };
+
+    event_stream(app& service, std::unique_ptr<stream_seat> seat, beginning at)
+        : service_(service), seat_(std::move(seat)), filter_(std::move(at.filter)),
+          after_(at.after), shown_(std::move(at.shown))
     {}
 
     asio::awaitable<result<event_page>> read()
@@ -76,12 +87,16 @@ public:
     }
 
     // The next piece: events, or a sign of life after a while without any. Nothing when the service
-    // drains or cannot read on: the client connects again, and goes on where it was.
+    // drains or cannot read on: the client connects again, and goes on where it was. Nor when what
+    // the client showed is not good any more: then that is what it hears when it connects.
     asio::awaitable<std::optional<std::string>> next()
     {
         asio::steady_timer pause(co_await asio::this_coro::executor);
         auto const silent_until = std::chrono::steady_clock::now() + heartbeat_interval;
         while (!service_.is_draining.load(std::memory_order_relaxed)) {
+            bool const goes_on = co_await is_still_let_in();
+            if (!goes_on)
+                break;
             if (is_more_likely()) {
                 auto const piece = co_await read_piece();
                 if (!piece || !piece->empty())
@@ -106,6 +121,28 @@ private:
         return !is_at_end_ || service_.bell.last_position() >= after_.position;
     }
 
+    asio::awaitable<bool> is_still_let_in()
+    {
+        if (std::chrono::steady_clock::now() < check_at_)
+            co_return true;
+        bool is_let_in = false;
+        try {
+            auto const who = co_await holder_of(shown_, service_, session_use::watch);
+            is_let_in = who && may(who->role, right::read);
+            if (!is_let_in)
+                log::info("event_stream.ended", {{"reason", "not let in any more"}});
+        } catch (std::exception const& e) {
+            say_ended(e.what());
+        }
+        check_at_ = std::chrono::steady_clock::now() + check_interval;
+        co_return is_let_in;
+    }
+
+    static void say_ended(std::string const& fault)
+    {
+        log::warning("event_stream.ended", {{"fault", fault}});
+    }
+
     asio::awaitable<std::optional<std::string>> read_piece()
     {
         std::string fault;
@@ -119,7 +156,7 @@ private:
         } catch (std::exception const& e) {
             fault = e.what();
         }
-        log::warning("event_stream.ended", {{"fault", fault}});
+        say_ended(fault);
         co_return std::nullopt;
     }
 
@@ -127,6 +164,9 @@ private:
     std::unique_ptr<stream_seat> seat_;
     event_filter filter_;
     event_place after_;
+    credentials shown_;
+    std::chrono::steady_clock::time_point check_at_ =
+        std::chrono::steady_clock::now() + check_interval;
     bool is_at_end_ = false;
 };
 
@@ -164,8 +204,8 @@ pending_reply stream_events(request const& req, app& service)
                           req);
 
     auto const after = co_await place_of(*asked, service);
-    auto const stream =
-        std::make_shared<event_stream>(service, std::move(seat), asked->filter, after);
+    event_stream::beginning at{asked->filter, after, credentials_of(req).value()};
+    auto const stream = std::make_shared<event_stream>(service, std::move(seat), std::move(at));
     // Read once before anything is promised: a place that is forgotten is told by the status.
     auto const first = co_await stream->read();
     if (!first)

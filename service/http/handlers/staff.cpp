@@ -31,22 +31,32 @@ reply not_recognised(request const& req)
         req);
 }
 
-reply shown_as_new(result<staff_account> const& made, request const& req)
+// From here on strangers who try passwords of this name do not get into the way of this browser.
+void remember_browser(reply& r, std::string_view name, request const& req, app& service)
 {
-    if (!made)
-        return problem(made.error(), req);
-    return {.status = 201, .body = to_json(*made)};
+    auto const& sessions = service.people.sessions;
+    auto const known = browser_token(req);
+    if (!known || !sessions.is_browser_of(name, *known))
+        r.headers.emplace_back("Set-Cookie", browser_cookie(sessions.browser_token(name), req));
+}
+
+// What people may do to their own accounts, and an owner to everybody's.
+std::optional<refusal> fault_of_caller(uuid const& account, caller const& who)
+{
+    if (!who.staff_id)
+        return refusal{.code = errc::forbidden, .detail = "This is for people, not for keys."};
+    if (account != *who.staff_id && !may(who.role, right::staff))
+        return refusal{.code = errc::forbidden,
+                       .detail = "Only an owner may do this to the account of somebody else."};
+    return std::nullopt;
 }
 
 // One's own password takes the present one, so that a browser left alone gives nobody the account.
 // Somebody else's takes an owner.
 std::optional<refusal> fault_of_change(password_change const& to, caller const& who)
 {
-    if (!who.staff_id)
-        return refusal{.code = errc::forbidden, .detail = "This is for people, not for keys."};
-    if (to.id != *who.staff_id && !may(who.role, right::staff))
-        return refusal{.code = errc::forbidden,
-                       .detail = "Only an owner may set the password of somebody else."};
+    if (auto fault = fault_of_caller(to.id, who))
+        return fault;
     if (to.id == *who.staff_id && !to.current)
         return refusal{.code = errc::validation_failed,
                        .detail = "The request has 1 fault.",
@@ -62,7 +72,8 @@ pending_reply sign_in(request const& req, app& service)
     auto const shown = parse_sign_in(req);
     if (!shown)
         co_return problem(shown.error(), req);
-    if (auto const wait = service.people.wait_before(shown->name, req.from.network))
+    if (auto const wait =
+            service.people.wait_before({shown->name, req.from.network, browser_token(req)}))
         co_return too_often(*wait, req, service);
 
     auto const open = [&](db::link& db) -> std::optional<std::string> {
@@ -75,6 +86,7 @@ pending_reply sign_in(request const& req, app& service)
 
     reply signed_in{.status = 204};
     signed_in.headers.emplace_back("Set-Cookie", session_cookie(*token, req));
+    remember_browser(signed_in, shown->name, req, service);
     co_return signed_in;
 }
 
@@ -137,8 +149,10 @@ pending_reply create_staff(request const& req, app& service)
         return staff_accounts::create(db, *wanted, staff_of(req));
     };
     auto const made = co_await service.people.passwords.run(create);
+    if (!made)
+        co_return problem(made.error(), req);
 
-    co_return shown_as_new(made, req);
+    co_return reply{.status = 201, .body = to_json(*made)};
 }
 
 // POST /v1/staff/first
@@ -147,13 +161,17 @@ pending_reply redeem_invitation(request const& req, app& service)
     auto const shown = parse_redemption(req);
     if (!shown)
         co_return problem(shown.error(), req);
-    if (auto const wait = service.people.wait_before(shown->token, req.from.network))
+    if (auto const wait = service.people.wait_before({shown->token, req.from.network}))
         co_return too_often(*wait, req, service);
 
     auto const redeem = [&](db::link& db) { return staff_accounts::redeem(db, *shown, req.id); };
-    auto const made = co_await service.people.passwords.run(redeem);
+    auto const done = co_await service.people.passwords.run(redeem);
+    if (!done)
+        co_return problem(done.error(), req);
 
-    co_return shown_as_new(made, req);
+    reply answer{.status = done->is_new ? 201 : 200, .body = to_json(done->account)};
+    remember_browser(answer, done->account.name, req, service);
+    co_return answer;
 }
 
 // PATCH /v1/staff/{id}
@@ -202,7 +220,7 @@ pending_reply set_staff_password(request const& req, app& service)
         to->but = hash_api_key(session_token(req).value());
     else
         to->current.reset();
-    if (auto const wait = service.people.wait_before(req.who.name, req.from.network))
+    if (auto const wait = service.people.wait_before_again(req.who.name))
         co_return too_often(*wait, req, service);
 
     auto const set = [&](db::link& db) {
@@ -213,6 +231,50 @@ pending_reply set_staff_password(request const& req, app& service)
         co_return problem(done.error(), req);
 
     co_return reply{.status = 204};
+}
+
+// POST /v1/staff/{id}/link
+pending_reply make_staff_link(request const& req, app& service)
+{
+    auto const id = parse_staff_id(req);
+    if (!id)
+        co_return problem(id.error(), req);
+    if (*id == req.who.staff_id) {
+        refusal const own{.code = errc::forbidden,
+                          .detail = "One's own password is changed with the present one."};
+        co_return problem(own, req);
+    }
+
+    auto const make = [&](db::link& db) {
+        return staff_accounts::make_link(db, *id, staff_of(req));
+    };
+    auto const made = co_await service.workers.run(make);
+    if (!made)
+        co_return problem(made.error(), req);
+
+    co_return reply{.status = 201, .body = to_json(*made)};
+}
+
+// DELETE /v1/staff/{id}/sessions
+pending_reply end_staff_sessions(request const& req, app& service)
+{
+    auto const id = parse_staff_id(req);
+    if (!id)
+        co_return problem(id.error(), req);
+    if (auto const fault = fault_of_caller(*id, req.who))
+        co_return problem(*fault, req);
+
+    auto const end = [&](db::link& db) {
+        return staff_accounts::end_sessions(db, *id, staff_of(req));
+    };
+    auto const done = co_await service.workers.run(end);
+    if (!done)
+        co_return problem(done.error(), req);
+
+    reply ended{.status = 204};
+    if (*id == req.who.staff_id)
+        ended.headers.emplace_back("Set-Cookie", no_session_cookie(req));
+    co_return ended;
 }
 
 } // namespace holdfast::http
