@@ -4,6 +4,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import type { Item, Settings } from './api';
 import { is_refused_with } from './asking';
+import { changes_between } from './item_settings';
 import { fault_text, type Shell } from './shell';
 
 // An item and the tag of its settings.
@@ -42,7 +43,14 @@ export function create_settings_saving(
       notices.done(look.say('settings.saved', { sku }));
     } catch (fault) {
       if (!is_refused_with(fault, 'precondition-failed')) throw fault;
-      conflict.value = { before, now: await api.item(sku), wish };
+      const now = await api.item(sku);
+      if (Object.keys(changes_between(now.item, wish)).length > 0) {
+        conflict.value = { before, now, wish };
+        return;
+      }
+      // It is as it was wished, as after a change whose answer was lost.
+      changed(now);
+      notices.done(look.say('settings.saved', { sku }));
     }
   }
 
