@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules an item is sold by: to be changed, or to be read by those who may not.
-import { useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item, Strategy } from '../api';
 import {
   changes_between, local_time, setting_names, setting_text, setting_titles, settings_in,
@@ -60,12 +60,35 @@ function Fields({ item }: { item: Item }) {
   );
 }
 
+// Gives back to a field what the item has.
+function refill(field: Element) {
+  if (field instanceof HTMLInputElement && field.type === 'checkbox')
+    field.checked = field.defaultChecked;
+  else if (field instanceof HTMLInputElement) field.value = field.defaultValue;
+  else if (field instanceof HTMLSelectElement)
+    for (const option of field.options) option.selected = option.defaultSelected;
+}
+
+// When the settings become others, fields that want nothing else follow. The browser does that only
+// for those nobody ever typed into.
+function use_following(form: { current: HTMLFormElement | null }, { item, tag }: Seen) {
+  const filled_from = useRef(item);
+  useLayoutEffect(() => {
+    if (!form.current) return;
+    const wish = changes_between(filled_from.current, settings_in(new FormData(form.current)));
+    filled_from.current = item;
+    for (const field of form.current.elements)
+      if (!((field as HTMLInputElement).name in wish)) refill(field);
+  }, [tag]);
+}
+
 export function SettingsForm({ seen, changed }: { seen: Seen; changed: (now: Seen) => void }) {
   const shell = use_shell();
   const { look } = shell;
   const form = useRef<HTMLFormElement>(null);
   const saving = useMemo(() => create_settings_saving(shell, changed), [seen.item.sku]);
   const is_saving = saving.is_saving.value;
+  use_following(form, seen);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (is_saving || !form.current) return;
