@@ -12,7 +12,7 @@ import { create_editing, may_go_on } from '../stock_editing';
 import { GoOn } from '../widgets/go_on';
 import { HoldLine } from '../widgets/hold_line';
 import { use_list, use_loaded } from '../widgets/loading';
-import { ListShown, Nothing, Shown } from '../widgets/outcome';
+import { ListShown, Nothing, Shown, Waiting } from '../widgets/outcome';
 import { LevelEditor } from '../widgets/level_editor';
 import { StockChart } from '../widgets/stock_chart';
 import { SaleSwitch } from '../widgets/sale_switch';
@@ -174,7 +174,9 @@ function Ledger({ sku, at }: { sku: string; at: number }) {
     <>
       <section aria-labelledby="chart">
         <h2 id="chart">{look.say('chart.title')}</h2>
-        <StockChart movements={list.rows.value} />
+        {list.rows.value.length > 0 || list.is_whole.value
+          ? <StockChart movements={list.rows.value} />
+          : list.status.value === 'loading' && <Waiting />}
       </section>
       <section aria-labelledby="ledger">
         <h2 id="ledger">{look.say('ledger.title')}</h2>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules an item is sold by: to be changed, or to be read by those who may not.
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item, Strategy } from '../api';
 import {
   changes_between, local_time, setting_names, setting_text, setting_titles, settings_in,
 } from '../item_settings';
 import { create_settings_saving, type Seen } from '../settings_saving';
-import { use_shell } from '../shell';
+import { fault_text, use_shell } from '../shell';
 import { Check, Choice, Field, Option } from './field';
+import { use_named_faults } from './named_faults';
 import { SettingsConflict } from './settings_conflict';
 
 const strategies: readonly Strategy[] = ['batched', 'conditional_update', 'optimistic', 'row_lock'];
@@ -88,7 +89,9 @@ export function SettingsForm({ seen, changed }: { seen: Seen; changed: (now: See
   const form = useRef<HTMLFormElement>(null);
   const saving = useMemo(() => create_settings_saving(shell, changed), [seen.item.sku]);
   const is_saving = saving.is_saving.value;
+  const id = useId();
   use_following(form, seen);
+  use_named_faults(form, saving.refused.value, id);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (is_saving || !form.current) return;
@@ -99,7 +102,9 @@ export function SettingsForm({ seen, changed }: { seen: Seen; changed: (now: See
     <>
       <form ref={form} class="columns" onSubmit={submit}>
         <Fields item={seen.item} />
-        {saving.refused.value && <p class="failed" role="alert">{saving.refused.value}</p>}
+        {saving.refused.value !== null && (
+          <p id={id} class="failed" role="alert">{fault_text(look, saving.refused.value)}</p>
+        )}
         <div class="actions">
           <button type="submit" class="main" aria-disabled={is_saving}>
             {look.say(is_saving ? 'saving' : 'save')}
