@@ -443,9 +443,12 @@ export function create_api(session: Session) {
     extend: (id: string, ttl_seconds: number, reason: string) =>
       alter<Reservation>('POST', `/v1/reservations/${at(id)}/extend`, { ttl_seconds, reason }),
 
-    async events(query: Query, last: string | null, signal: AbortSignal) {
-      const headers: Record<string, string> = { Accept: 'text/event-stream' };
-      if (last !== null) headers['Last-Event-ID'] = last;
+    // The place behind all events there are.
+    events_end: (signal: AbortSignal) =>
+      read<{ next_after: string }>(`/v1/events${query_of({ after: 'now', limit: 1 })}`, signal),
+    // Events after a place.
+    async events(query: Query, last: string, signal: AbortSignal) {
+      const headers = { Accept: 'text/event-stream', 'Last-Event-ID': last };
       const answer = await ask(`/v1/events/stream${query_of(query)}`, { headers, signal });
       if (!answer.body) throw new Outage('a stream without a body');
       return answer.body;
