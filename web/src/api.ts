@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP API as this page uses it. The types follow /openapi.json by hand; what the page does not
 // read is left out.
-import { create_asker, Outage, Refusal } from './asking';
+import { create_asker, new_key, Outage, Refusal, told } from './asking';
 import type { Session } from './session';
 
 export type Strategy = 'batched' | 'conditional_update' | 'optimistic' | 'row_lock';
@@ -374,6 +374,12 @@ export interface ApiKey {
   key?: string; // when it is made, and never again
 }
 
+// Something between here and the service may take the tag away. Without one nothing is known of what
+// is there, so it has to match nothing.
+function tag_of(answer: Response): string {
+  return answer.headers.get('ETag') ?? '"none"';
+}
+
 type Query = Record<string, string | number | boolean | null | undefined>;
 
 // A filter that is empty is left out: the service refuses it.
@@ -389,7 +395,7 @@ function query_of(query: Query): string {
 export type Api = ReturnType<typeof create_api>;
 
 export function create_api(session: Session) {
-  const { ask, read, send, once, find_caller } = create_asker(session);
+  const { ask, read, send, alter, make, remove, once, find_caller } = create_asker(session);
 
   const at = encodeURIComponent;
   return {
@@ -404,20 +410,21 @@ export function create_api(session: Session) {
       session.end('signed_out');
     },
     redeem: (token: string, name: string | null, password: string) =>
-      send<StaffAccount>('POST', '/v1/staff/first',
+      make<StaffAccount>('/v1/staff/first',
         { token, password, ...(name === null ? {} : { name }) }),
 
     items: (query: { q?: string; low?: boolean; limit?: number; cursor?: string | null },
             signal?: AbortSignal) => read<Page<Item>>(`/v1/stock${query_of(query)}`, signal),
     async item(sku: string, signal?: AbortSignal): Promise<{ item: Item; tag: string }> {
       const answer = await ask(`/v1/stock/${at(sku)}`, { signal });
-      return { item: (await answer.json()) as Item, tag: answer.headers.get('ETag') ?? '*' };
+      return { item: (await answer.json()) as Item, tag: tag_of(answer) };
     },
+    // Only while the settings are those of the tag.
     async put_item(sku: string, settings: Partial<Settings>, tag: string) {
-      const answer = await ask(`/v1/stock/${at(sku)}`, {
+      const answer = await told(true, () => ask(`/v1/stock/${at(sku)}`, {
         method: 'PUT', json: settings, headers: { 'If-Match': tag },
-      });
-      return { item: (await answer.json()) as Item, tag: answer.headers.get('ETag') ?? '*' };
+      }));
+      return { item: (await answer.json()) as Item, tag: tag_of(answer) };
     },
     adjust: (sku: string, command: Adjust) =>
       once<Adjustment>(`/v1/stock/${at(sku)}/adjustments`, { json: command }),
@@ -432,26 +439,32 @@ export function create_api(session: Session) {
     reservation: (id: string, signal?: AbortSignal) =>
       read<Reservation>(`/v1/reservations/${at(id)}`, signal),
     release: (id: string, reason: string) =>
-      send<Reservation>('POST', `/v1/reservations/${at(id)}/release`, { reason }),
+      alter<Reservation>('POST', `/v1/reservations/${at(id)}/release`, { reason }),
     extend: (id: string, ttl_seconds: number, reason: string) =>
-      send<Reservation>('POST', `/v1/reservations/${at(id)}/extend`, { ttl_seconds, reason }),
+      alter<Reservation>('POST', `/v1/reservations/${at(id)}/extend`, { ttl_seconds, reason }),
 
-    async events(query: Query, last: string | null, signal: AbortSignal) {
-      const headers: Record<string, string> = { Accept: 'text/event-stream' };
-      if (last !== null) headers['Last-Event-ID'] = last;
+    // The place behind all events there are.
+    events_end: (signal: AbortSignal) =>
+      read<{ next_after: string }>(`/v1/events${query_of({ after: 'now', limit: 1 })}`, signal),
+    // Events after a place.
+    async events(query: Query, last: string, signal: AbortSignal) {
+      const headers = { Accept: 'text/event-stream', 'Last-Event-ID': last };
       const answer = await ask(`/v1/events/stream${query_of(query)}`, { headers, signal });
       if (!answer.body) throw new Outage('a stream without a body');
       return answer.body;
     },
 
-    import_stock: (file: Blob, mode: ImportMode, dry_run: boolean) =>
-      once<ImportResult>(`/v1/imports${query_of({ mode, dry_run })}`, { csv: file }),
+    preview_import: (file: Blob, mode: ImportMode) =>
+      once<ImportResult>(`/v1/imports${query_of({ mode, dry_run: true })}`, { csv: file },
+        new_key()),
+    import_stock: (file: Blob, mode: ImportMode) =>
+      once<ImportResult>(`/v1/imports${query_of({ mode })}`, { csv: file }),
     past_imports: (query: Query, signal?: AbortSignal) =>
       read<Page<PastImport>>(`/v1/imports${query_of(query)}`, signal),
     past_import: (id: string, signal?: AbortSignal) =>
       read<ShownImport>(`/v1/imports/${at(id)}`, signal),
     undo_import: (id: string, allow_short: boolean) =>
-      send<ShownImport>('POST', `/v1/imports/${at(id)}/undo`, { allow_short }),
+      alter<ShownImport>('POST', `/v1/imports/${at(id)}/undo`, { allow_short }),
 
     counts: (query: Query, signal?: AbortSignal) =>
       read<Page<StockCount>>(`/v1/counts${query_of(query)}`, signal),
@@ -462,8 +475,8 @@ export function create_api(session: Session) {
     enter_counted: (id: string, entries: Counted[], key?: string) =>
       once<{ entries: CountEntry[] }>(
         `/v1/counts/${at(id)}/entries`, { method: 'PUT', json: { entries } }, key),
-    apply_count: (id: string) => send<ShownCount>('POST', `/v1/counts/${at(id)}/apply`),
-    cancel_count: (id: string) => send<ShownCount>('POST', `/v1/counts/${at(id)}/cancel`),
+    apply_count: (id: string) => alter<ShownCount>('POST', `/v1/counts/${at(id)}/apply`),
+    cancel_count: (id: string) => alter<ShownCount>('POST', `/v1/counts/${at(id)}/cancel`),
 
     low_stock: (query: Query, signal?: AbortSignal) =>
       read<Page<LowItem>>(`/v1/reports/low-stock${query_of(query)}`, signal),
@@ -476,31 +489,31 @@ export function create_api(session: Session) {
     webhooks: (signal?: AbortSignal) => read<Page<Webhook>>('/v1/webhooks', signal),
     webhook: (id: string, signal?: AbortSignal) =>
       read<Webhook>(`/v1/webhooks/${at(id)}`, signal),
-    create_webhook: (draft: WebhookDraft) => send<Webhook>('POST', '/v1/webhooks', draft),
+    create_webhook: (draft: WebhookDraft) => make<Webhook>('/v1/webhooks', draft),
     change_webhook: (id: string, change: { state: 'active' | 'paused' }) =>
-      send<Webhook>('PATCH', `/v1/webhooks/${at(id)}`, change),
-    delete_webhook: (id: string) => send<void>('DELETE', `/v1/webhooks/${at(id)}`),
-    rotate_webhook: (id: string) => send<Webhook>('POST', `/v1/webhooks/${at(id)}/rotate`, {}),
-    test_webhook: (id: string) => send<Delivery>('POST', `/v1/webhooks/${at(id)}/test`, {}),
+      alter<Webhook>('PATCH', `/v1/webhooks/${at(id)}`, change),
+    delete_webhook: (id: string) => remove(`/v1/webhooks/${at(id)}`),
+    rotate_webhook: (id: string) => make<Webhook>(`/v1/webhooks/${at(id)}/rotate`, {}),
+    test_webhook: (id: string) => alter<Delivery>('POST', `/v1/webhooks/${at(id)}/test`, {}),
     replay_webhook: (id: string, since: string) =>
-      send<Webhook>('POST', `/v1/webhooks/${at(id)}/replay`, { since }),
+      alter<Webhook>('POST', `/v1/webhooks/${at(id)}/replay`, { since }),
     deliveries: (id: string, query: Query, signal?: AbortSignal) =>
       read<Page<Delivery>>(`/v1/webhooks/${at(id)}/deliveries${query_of(query)}`, signal),
     resend: (id: string, delivery: string) =>
-      send<Delivery>('POST', `/v1/webhooks/${at(id)}/deliveries/${at(delivery)}/resend`, {}),
+      alter<Delivery>('POST', `/v1/webhooks/${at(id)}/deliveries/${at(delivery)}/resend`, {}),
 
     drift: (query: Query, signal?: AbortSignal) =>
       read<Page<Drift>>(`/v1/reconciliations${query_of(query)}`, signal),
     reconcile: (repair: boolean) =>
-      send<{ differences: Difference[]; repaired: number }>('POST', '/v1/reconciliations',
+      alter<{ differences: Difference[]; repaired: number }>('POST', '/v1/reconciliations',
         { repair }),
 
     blocked: (query: Query, signal?: AbortSignal) =>
       read<Page<BlockedCustomer>>(`/v1/blocked-customers${query_of(query)}`, signal),
     block: (customer: string, reason: string) =>
-      send<BlockedCustomer>('PUT', `/v1/blocked-customers/${at(customer)}`, { reason }),
+      alter<BlockedCustomer>('PUT', `/v1/blocked-customers/${at(customer)}`, { reason }),
     unblock: (customer: string) =>
-      send<void>('DELETE', `/v1/blocked-customers/${at(customer)}`),
+      remove(`/v1/blocked-customers/${at(customer)}`),
 
     trail: (query: Query, signal?: AbortSignal) =>
       read<Page<TrailEntry>>(`/v1/trail${query_of(query)}`, signal),
@@ -508,19 +521,19 @@ export function create_api(session: Session) {
     staff: (query: Query, signal?: AbortSignal) =>
       read<Page<StaffAccount>>(`/v1/staff${query_of(query)}`, signal),
     create_staff: (name: string, role: StaffRole, password: string) =>
-      send<StaffAccount>('POST', '/v1/staff', { name, role, password }),
+      make<StaffAccount>('/v1/staff', { name, role, password }),
     change_staff: (id: string, change: StaffChange) =>
-      send<StaffAccount>('PATCH', `/v1/staff/${at(id)}`, change),
-    remove_staff: (id: string) => send<void>('DELETE', `/v1/staff/${at(id)}`),
+      alter<StaffAccount>('PATCH', `/v1/staff/${at(id)}`, change),
+    remove_staff: (id: string) => remove(`/v1/staff/${at(id)}`),
     // `current` is needed for one's own.
     set_password: (id: string, password: string, current?: string) =>
-      send<void>('POST', `/v1/staff/${at(id)}/password`,
+      alter<void>('POST', `/v1/staff/${at(id)}/password`,
         { password, ...(current === undefined ? {} : { current_password: current }) }),
     keys: (query: Query, signal?: AbortSignal) =>
       read<Page<ApiKey>>(`/v1/keys${query_of(query)}`, signal),
     create_key: (name: string, role: KeyRole) =>
-      send<ApiKey>('POST', '/v1/keys', { name, role }),
-    revoke_key: (id: string) => send<void>('DELETE', `/v1/keys/${at(id)}`),
+      make<ApiKey>('/v1/keys', { name, role }),
+    revoke_key: (id: string) => remove(`/v1/keys/${at(id)}`),
 
     audit: () => read<Audit>('/v1/audit'),
     // Answers with why it is not ready; an empty list when it is.

@@ -24,6 +24,14 @@ export class Refusal extends Error {
 // No answer came: the network, or something in front of the service.
 export class Outage extends Error {}
 
+// Something was to be changed, and no answer tells whether it was. `may_repeat`: sent again, it is
+// done once all the same.
+export class Unsettled extends Error {
+  constructor(readonly may_repeat: boolean) {
+    super('it is not known whether this was done');
+  }
+}
+
 export function is_refused_with(fault: unknown, code: string): boolean {
   return fault instanceof Refusal && fault.problem.code === code;
 }
@@ -34,11 +42,18 @@ export function is_fault_of(fault: unknown, pointer: string): boolean {
     (fault.problem.errors ?? []).some((error) => error.pointer === pointer);
 }
 
-// Whether a request under its Idempotency-Key may be sent again, and would find what it did.
-function is_worth_repeating(fault: unknown): boolean {
+// Whether what was asked for may have been done for all this answer says.
+function leaves_open(fault: unknown): boolean {
   if (fault instanceof Outage) return true;
   if (!(fault instanceof Refusal)) return false;
   return fault.problem.status === 503 || fault.problem.code === 'idempotency-key-in-progress';
+}
+
+// Whether it also tells that no attempt before it was carried out. Who asks, and how often, is looked
+// at before what is asked for.
+function is_settled_by(fault: unknown): boolean {
+  if (leaves_open(fault)) return false;
+  return fault instanceof Refusal && ![401, 403, 429, 500].includes(fault.problem.status);
 }
 
 // crypto.randomUUID is only there over https; this is everywhere.
@@ -57,6 +72,11 @@ export interface Asked {
 
 const tries_max = 4;
 const pause_ms = 700;
+// Proxies in front of a service that is away answer so, in words of their own.
+const statuses_of_proxies = [502, 503, 504];
+// What is typed once more so long after is meant anew; the service keeps keys far longer. A file
+// that is still at hand is meant for as long as it is.
+const same_wish_ms = 15 * 60_000;
 
 async function problem_of(answer: Response): Promise<Problem> {
   const wait = Number(answer.headers.get('Retry-After') ?? NaN);
@@ -66,12 +86,49 @@ async function problem_of(answer: Response): Promise<Problem> {
     detail: `${answer.status} ${answer.statusText}`,
     ...(Number.isFinite(wait) ? { retry_after: wait } : {}),
   };
-  if (!(answer.headers.get('Content-Type') ?? '').includes('json')) return nothing;
   try {
-    return { ...nothing, ...((await answer.json()) as Problem) };
+    if ((answer.headers.get('Content-Type') ?? '').includes('json'))
+      return { ...nothing, ...((await answer.json()) as Problem) };
   } catch {
-    return nothing;
+    // As if it had said nothing.
   }
+  if (statuses_of_proxies.includes(answer.status)) throw new Outage(nothing.detail);
+  return nothing;
+}
+
+// Keys of what may have been done already, so that whoever sends the same again does it once.
+function create_key_ring() {
+  const kept = new Map<string, { key: string; at: number; file: Blob | undefined }>();
+  const mark_of = (path: string, { method, json }: Asked) =>
+    `${method ?? 'POST'} ${path} ${JSON.stringify(json)}`;
+  return {
+    key_for(path: string, asked: Asked): string {
+      const known = kept.get(mark_of(path, asked));
+      if (!known || known.file !== asked.csv) return new_key();
+      return asked.csv || known.at > Date.now() - same_wish_ms ? known.key : new_key();
+    },
+    keep(path: string, asked: Asked, key: string) {
+      kept.set(mark_of(path, asked), { key, at: Date.now(), file: asked.csv });
+    },
+    drop(path: string, asked: Asked) {
+      kept.delete(mark_of(path, asked));
+    },
+  };
+}
+
+async function content_of<T>(answer: Response): Promise<T> {
+  if (answer.status === 204) return undefined as T;
+  try {
+    return (await answer.json()) as T;
+  } catch (fault) {
+    throw as_outage(fault); // it broke off
+  }
+}
+
+// What is not wanted any more is no outage.
+function as_outage(fault: unknown): unknown {
+  return fault instanceof DOMException && fault.name === 'AbortError' ? fault
+    : new Outage(String(fault));
 }
 
 function request_of(asked: Asked, session: Session): RequestInit {
@@ -89,14 +146,24 @@ function request_of(asked: Asked, session: Session): RequestInit {
   return { method, headers, body, cache: 'no-store', signal: asked.signal ?? null };
 }
 
+// Does something to the service, and tells when it is not known whether it was done.
+export async function told<T>(may_repeat: boolean, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (fault) {
+    throw leaves_open(fault) ? new Unsettled(may_repeat) : fault;
+  }
+}
+
 export function create_asker(session: Session) {
+  const keys = create_key_ring();
+
   async function ask(path: string, asked: Asked = {}): Promise<Response> {
     let answer: Response;
     try {
       answer = await fetch(path, request_of(asked, session));
     } catch (fault) {
-      if (fault instanceof DOMException && fault.name === 'AbortError') throw fault;
-      throw new Outage(String(fault));
+      throw as_outage(fault);
     }
     if (answer.ok) return answer;
     const problem = await problem_of(answer);
@@ -112,22 +179,45 @@ export function create_asker(session: Session) {
   }
 
   async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
-    return (await (await ask(path, { signal })).json()) as T;
+    return content_of<T>(await ask(path, { signal }));
   }
 
   async function send<T>(method: string, path: string, json?: unknown): Promise<T> {
-    const answer = await ask(path, { method, json });
-    return (answer.status === 204 ? undefined : await answer.json()) as T;
+    return content_of<T>(await ask(path, { method, json }));
   }
 
-  // The same key every time, so what was done is not done again.
-  async function once<T>(path: string, asked: Asked, key = new_key()): Promise<T> {
+  // Sends what may be sent again when nobody knows what became of it: the service finds it done, or
+  // does it now.
+  const alter = <T>(method: string, path: string, json?: unknown) =>
+    told(true, () => send<T>(method, path, json));
+
+  // Sends what makes one more each time.
+  const make = <T>(path: string, json: unknown) =>
+    told(false, () => send<T>('POST', path, json));
+
+  // What is gone already is gone.
+  async function remove(path: string): Promise<void> {
+    try {
+      await alter<void>('DELETE', path);
+    } catch (fault) {
+      if (!is_refused_with(fault, 'not-found')) throw fault;
+    }
+  }
+
+  // Sends under a key, by which the service knows what it did already: the same for every attempt,
+  // and for the same wish sent once more after all attempts came to nothing.
+  async function once<T>(path: string, asked: Asked, key = keys.key_for(path, asked)): Promise<T> {
     const headers = { 'Idempotency-Key': key };
     for (let tried = 1; ; ++tried) {
       try {
-        return (await (await ask(path, { method: 'POST', ...asked, headers })).json()) as T;
+        const found = await content_of<T>(await ask(path, { method: 'POST', ...asked, headers }));
+        keys.drop(path, asked);
+        return found;
       } catch (fault) {
-        if (tried === tries_max || !is_worth_repeating(fault)) throw fault;
+        if (is_settled_by(fault)) keys.drop(path, asked);
+        if (!leaves_open(fault)) throw fault;
+        keys.keep(path, asked, key);
+        if (tried === tries_max) throw new Unsettled(true);
         await new Promise((resolve) => setTimeout(resolve, pause_ms * tried));
       }
     }
@@ -144,5 +234,5 @@ export function create_asker(session: Session) {
     }
   }
 
-  return { ask, read, send, once, find_caller };
+  return { ask, read, send, alter, make, remove, once, find_caller };
 }

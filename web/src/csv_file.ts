@@ -19,6 +19,13 @@ function text_in(bytes: ArrayBuffer, characters: string): string | null {
   }
 }
 
+export async function is_same_content(one: Blob, other: Blob): Promise<boolean> {
+  if (one.size !== other.size) return false;
+  const [a, b] = await Promise.all([one.arrayBuffer(), other.arrayBuffer()]);
+  const [left, right] = [new Uint8Array(a), new Uint8Array(b)];
+  return left.every((byte, at) => byte === right[at]);
+}
+
 export async function read_csv_file(file: File): Promise<CsvFile> {
   const bytes = await file.arrayBuffer();
   // What is neither is sent as it is: the service tells where it is wrong.

@@ -48,7 +48,8 @@ const pause_max_ms = 15_000;
 // The service says something every 15 seconds; a connection silent for longer is dead.
 const silence_max_ms = 40_000;
 
-// Refusals that the same request would meet again.
+// Refusals that the same request would meet again. When the session has ended, the page is at the
+// door by now.
 function is_final(fault: unknown): boolean {
   return fault instanceof Refusal && fault.problem.status < 500 && fault.problem.status !== 429 &&
     fault.problem.code !== 'events-expired';
@@ -59,16 +60,17 @@ export async function watch_events(api: Api, sku: string, watcher: Watcher, stop
   let last: string | null = null;
   let pause = pause_first_ms;
 
+  // Where to begin is known before there is a stream, so that not even the first connection can end
+  // without a place to go on from.
   async function read_once() {
     const attempt = new AbortController();
     const abort = () => attempt.abort();
     stop.addEventListener('abort', abort);
     let alarm = setTimeout(abort, silence_max_ms);
     try {
-      const query = last === null ? { sku, after: 'now' } : { sku };
-      const body = await api.events(query, last, attempt.signal);
+      last ??= (await api.events_end(attempt.signal)).next_after;
+      const body = await api.events({ sku }, last, attempt.signal);
       watcher.connection('open', null);
-      pause = pause_first_ms;
       const cut = create_cutter();
       const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<
         string, Uint8Array<ArrayBuffer>>).getReader();
@@ -78,6 +80,7 @@ export async function watch_events(api: Api, sku: string, watcher: Watcher, stop
         clearTimeout(alarm);
         alarm = setTimeout(abort, silence_max_ms);
         for (const block of cut(value)) {
+          pause = pause_first_ms;
           if (block.id !== null) last = block.id;
           if (block.data !== null) watcher.event(JSON.parse(block.data) as StockEvent);
         }

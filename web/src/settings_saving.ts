@@ -4,7 +4,8 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import type { Item, Settings } from './api';
 import { is_refused_with } from './asking';
-import { fault_text, type Shell } from './shell';
+import { changes_between } from './item_settings';
+import type { Shell } from './shell';
 
 // An item and the tag of its settings.
 export interface Seen {
@@ -20,7 +21,7 @@ export interface Conflict {
 
 export interface SettingsSaving {
   readonly is_saving: ReadonlySignal<boolean>;
-  readonly refused: ReadonlySignal<string | null>;
+  readonly refused: ReadonlySignal<unknown>; // the fault; null when nothing was refused
   readonly conflict: ReadonlySignal<Conflict | null>;
   save(before: Seen, wish: Partial<Settings>): Promise<void>;
   insist(): void; // in a conflict: the wish all the same
@@ -32,7 +33,7 @@ export function create_settings_saving(
   { api, look, notices }: Shell, changed: (now: Seen) => void,
 ): SettingsSaving {
   const is_saving = signal(false);
-  const refused = signal<string | null>(null);
+  const refused = signal<unknown>(null);
   const conflict = signal<Conflict | null>(null);
 
   async function attempt(before: Seen, wish: Partial<Settings>) {
@@ -42,7 +43,14 @@ export function create_settings_saving(
       notices.done(look.say('settings.saved', { sku }));
     } catch (fault) {
       if (!is_refused_with(fault, 'precondition-failed')) throw fault;
-      conflict.value = { before, now: await api.item(sku), wish };
+      const now = await api.item(sku);
+      if (Object.keys(changes_between(now.item, wish)).length > 0) {
+        conflict.value = { before, now, wish };
+        return;
+      }
+      // It is as it was wished, as after a change whose answer was lost.
+      changed(now);
+      notices.done(look.say('settings.saved', { sku }));
     }
   }
 
@@ -53,7 +61,7 @@ export function create_settings_saving(
     try {
       await attempt(before, wish);
     } catch (fault) {
-      refused.value = fault_text(look, fault);
+      refused.value = fault;
     } finally {
       is_saving.value = false;
     }

@@ -4,7 +4,7 @@
 import { createContext } from 'preact';
 import { useContext, useEffect } from 'preact/hooks';
 import type { Api } from './api';
-import { Outage, Refusal } from './asking';
+import { Outage, Refusal, Unsettled } from './asking';
 import type { Look } from './look';
 import type { Notices } from './notices';
 import type { Router } from './route';
@@ -29,6 +29,8 @@ export function use_shell(): Shell {
 
 // Why something was refused, in the reader's language where there is a sentence for it.
 export function fault_text(look: Look, fault: unknown): string {
+  if (fault instanceof Unsettled)
+    return look.say(fault.may_repeat ? 'fault.unsettled' : 'fault.unsettled_look');
   if (fault instanceof Outage) return look.say('fault.outage');
   if (!(fault instanceof Refusal)) return look.say('fault.unexpected', { what: String(fault) });
   const { code, detail, errors, on_hand, request_id, retry_after } = fault.problem;

@@ -3,7 +3,7 @@
 // back, with the reason said, when the service refuses.
 import { signal, type ReadonlySignal } from '@preact/signals';
 import type { Adjust, Item, Level } from './api';
-import { is_refused_with } from './asking';
+import { is_refused_with, Unsettled } from './asking';
 import { fault_text, type Shell } from './shell';
 
 export function with_level(item: Item, level: Level): Item {
@@ -28,6 +28,11 @@ export interface Refused {
   readonly command: Adjust;
   readonly text: string;
   readonly may_insist: boolean; // more is promised than there would be, and one may say so be it
+  readonly is_open: boolean; // it may have been booked; sent again, it is booked once
+}
+
+export function may_go_on(refused: Refused | undefined): refused is Refused {
+  return refused !== undefined && (refused.may_insist || refused.is_open);
 }
 
 export interface Editing {
@@ -35,6 +40,8 @@ export interface Editing {
   readonly saving: ReadonlySignal<ReadonlySet<string>>;
   readonly refused: ReadonlySignal<ReadonlyMap<string, Refused>>;
   save(item: Item, command: Adjust): Promise<void>;
+  insist(item: Item): Promise<void>; // what was refused, from what is there now
+  again(item: Item): Promise<void>; // the same as before, to the letter
   forget(sku: string): void;
 }
 
@@ -49,9 +56,12 @@ export function create_editing(
   };
 
   async function roll_back(item: Item, command: Adjust, fault: unknown) {
-    const text = look.say('edit.refused', { sku: item.sku, why: fault_text(look, fault) });
+    const is_open = fault instanceof Unsettled;
+    const text = is_open ? look.say('edit.unsettled', { sku: item.sku })
+      : look.say('edit.refused', { sku: item.sku, why: fault_text(look, fault) });
     const may_insist = is_refused_with(fault, 'would-be-short');
-    refused.value = new Map(refused.value).set(item.sku, { item, command, text, may_insist });
+    refused.value = new Map(refused.value)
+      .set(item.sku, { item, command, text, may_insist, is_open });
     notices.refused(text);
     show(item.sku, () => item);
     // What it is now, since it is not what was seen here.
@@ -59,23 +69,35 @@ export function create_editing(
     if (now) show(item.sku, () => now.item);
   }
 
+  async function save(item: Item, command: Adjust) {
+    forget(item.sku);
+    saving.value = new Set(saving.value).add(item.sku);
+    show(item.sku, (now) => with_on_hand(now, command.location, command.set_to));
+    try {
+      const { level } = await api.adjust(item.sku, command);
+      show(item.sku, (now) => with_level(now, level));
+      notices.done(look.say('edit.done', { sku: item.sku, n: look.number(level.on_hand) }));
+    } catch (fault) {
+      await roll_back(item, command, fault);
+    } finally {
+      const rest = new Set(saving.value);
+      rest.delete(item.sku);
+      saving.value = rest;
+    }
+  }
+
   return {
-    saving, refused, forget,
-    async save(item, command) {
-      forget(item.sku);
-      saving.value = new Set(saving.value).add(item.sku);
-      show(item.sku, (now) => with_on_hand(now, command.location, command.set_to));
-      try {
-        const { level } = await api.adjust(item.sku, command);
-        show(item.sku, (now) => with_level(now, level));
-        notices.done(look.say('edit.done', { sku: item.sku, n: look.number(level.on_hand) }));
-      } catch (fault) {
-        await roll_back(item, command, fault);
-      } finally {
-        const rest = new Set(saving.value);
-        rest.delete(item.sku);
-        saving.value = rest;
-      }
+    saving, refused, forget, save,
+    async insist(item) {
+      const met = refused.value.get(item.sku);
+      if (!met) return;
+      const level = item.levels.find((one) => one.location === met.command.location);
+      await save(item,
+        { ...met.command, allow_short: true, expect_on_hand: level?.on_hand ?? null });
+    },
+    async again(item) {
+      const met = refused.value.get(item.sku);
+      if (met) await save(item, met.command);
     },
   };
 }

@@ -6,8 +6,8 @@ import { useMemo } from 'preact/hooks';
 import {
   import_modes, type ImportDifference, type ImportMode, type ImportResult, type PastImport,
 } from '../api';
-import { Refusal } from '../asking';
-import { read_csv_file, type CsvFile } from '../csv_file';
+import { Refusal, Unsettled } from '../asking';
+import { is_same_content, read_csv_file, type CsvFile } from '../csv_file';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
@@ -151,7 +151,9 @@ function use_import(state: State, applied: () => void) {
       state.fault.value = null;
     });
     try {
-      const result = await api.import_stock(file.content, state.mode.value, dry_run);
+      const mode = state.mode.value;
+      const result = await (dry_run ? api.preview_import(file.content, mode)
+        : api.import_stock(file.content, mode));
       if (!dry_run) {
         state.file.value = null;
         notices.done(look.say('imports.applied'));
@@ -159,8 +161,10 @@ function use_import(state: State, applied: () => void) {
       }
       state.result.value = result;
     } catch (fault) {
-      state.result.value = null;
+      // What may have been imported stays as it is, for the same button to be pressed again.
+      if (dry_run || !(fault instanceof Unsettled)) state.result.value = null;
       state.fault.value = fault;
+      if (!dry_run) applied();
     } finally {
       state.is_busy.value = false;
     }
@@ -180,7 +184,10 @@ function NewImport({ applied }: { applied: () => void }) {
     if (state.is_busy.value) return;
     if (file.size > file_bytes_max) return notices.refused(look.say('code.payload-too-large'));
     anew();
-    state.file.value = await read_csv_file(file);
+    const [chosen, before] = [await read_csv_file(file), state.file.value];
+    // The same once more is still the same, so what may be imported already is not imported twice.
+    const is_same = before !== null && await is_same_content(chosen.content, before.content);
+    state.file.value = is_same ? { ...chosen, content: before.content } : chosen;
     await run(true);
   };
   const mode = state.mode.value;

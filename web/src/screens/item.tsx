@@ -8,10 +8,11 @@ import type { Look } from '../look';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
 import type { Seen } from '../settings_saving';
-import { create_editing } from '../stock_editing';
+import { create_editing, may_go_on } from '../stock_editing';
+import { GoOn } from '../widgets/go_on';
 import { HoldLine } from '../widgets/hold_line';
 import { use_list, use_loaded } from '../widgets/loading';
-import { ListShown, Nothing, Shown } from '../widgets/outcome';
+import { ListShown, Nothing, Shown, Waiting } from '../widgets/outcome';
 import { LevelEditor } from '../widgets/level_editor';
 import { StockChart } from '../widgets/stock_chart';
 import { SaleSwitch } from '../widgets/sale_switch';
@@ -57,20 +58,14 @@ function Levels({ item, show, changed }: {
     await editing.save(...what);
     changed();
   };
-  const insist = () => {
-    if (!refused) return;
-    const level = item.levels.find((one) => one.location === refused.command.location);
-    void save(item,
-      { ...refused.command, allow_short: true, expect_on_hand: level?.on_hand ?? null });
-  };
   return (
     <section aria-labelledby="levels">
       <h2 id="levels">{look.say('item.levels')}</h2>
       {refused && (
         <div class="failed">
           <p>{refused.text}</p>
-          {refused.may_insist && (
-            <button type="button" onClick={insist}>{look.say('edit.insist')}</button>
+          {may_go_on(refused) && (
+            <GoOn refused={refused} item={item} editing={editing} done={changed} />
           )}
         </div>
       )}
@@ -179,7 +174,9 @@ function Ledger({ sku, at }: { sku: string; at: number }) {
     <>
       <section aria-labelledby="chart">
         <h2 id="chart">{look.say('chart.title')}</h2>
-        <StockChart movements={list.rows.value} />
+        {list.rows.value.length > 0 || list.is_whole.value
+          ? <StockChart movements={list.rows.value} />
+          : list.status.value === 'loading' && <Waiting />}
       </section>
       <section aria-labelledby="ledger">
         <h2 id="ledger">{look.say('ledger.title')}</h2>

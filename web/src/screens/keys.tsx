@@ -65,6 +65,11 @@ export function KeysScreen() {
   const fresh = useMemo(() => signal<ApiKey | null>(null), []);
   const asking = useMemo(() => signal<ApiKey | null>(null), []);
 
+  // It may be made although nobody was told so.
+  const close = () => {
+    is_making.value = false;
+    list.reload();
+  };
   const made = (key: ApiKey) => {
     is_making.value = false;
     fresh.value = key;
@@ -95,7 +100,7 @@ export function KeysScreen() {
       <ListShown list={list} empty={look.say('keys.empty')}>
         {(rows) => <Keys keys={rows} revoke={(key) => { asking.value = key; }} />}
       </ListShown>
-      {is_making.value && <NewKey close={() => { is_making.value = false; }} made={made} />}
+      {is_making.value && <NewKey close={close} made={made} />}
       {fresh.value?.key && (
         <Secret title={look.say('keys.key_of', { name: fresh.value.name })}
           about={look.say('secret.once')} secret={fresh.value.key}

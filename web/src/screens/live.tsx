@@ -32,9 +32,9 @@ function create_watch() {
   };
 }
 
-function use_watch(sku: string) {
+function use_watch(sku: string, attempt: number) {
   const { api } = use_shell();
-  const watch = useMemo(create_watch, [sku]);
+  const watch = useMemo(create_watch, [sku, attempt]);
   useEffect(() => {
     const figures = create_figures();
     const stop = new AbortController();
@@ -130,7 +130,8 @@ function Fastest({ items }: { items: readonly ItemFigures[] }) {
 export function LiveScreen() {
   const { look, router } = use_shell();
   const { sku = '' } = router.place.value.query;
-  const watch = use_watch(sku);
+  const attempt = useMemo(() => signal(0), []);
+  const watch = use_watch(sku, attempt.value);
   const items = watch.items.value;
   const own = items.find((item) => item.sku === sku);
   const state = watch.connection.value;
@@ -144,6 +145,9 @@ export function LiveScreen() {
         {state !== 'open' && watch.fault.value !== null && fault_text(look, watch.fault.value)}
         {watch.has_gap.value && look.say('live.gap')}
       </p>
+      {state === 'refused' && (
+        <button type="button" onClick={() => { attempt.value += 1; }}>{look.say('try_again')}</button>
+      )}
       {items.length === 0 && <Nothing>{look.say('live.empty')}</Nothing>}
       {own && <Tiles item={own} />}
       {items.length > 0 && (

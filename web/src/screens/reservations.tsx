@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { states, type Reservation } from '../api';
+import { Unsettled } from '../asking';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
@@ -81,12 +82,15 @@ function Actions({ loaded, reservation }: {
   const { api, look, notices, session } = use_shell();
   const asking = useMemo(() => signal<'release' | 'extend' | null>(null), []);
   const refused = useMemo(() => signal<string | null>(null), []);
+  // What was sent and has no answer, reason and all, to be sent again.
+  const again = useMemo(() => signal<(() => void) | null>(null), []);
   const is_open = reservation.state === 'held' || reservation.state === 'pending';
 
   const attempt = async (
     shown: Partial<Reservation>, send: () => Promise<Reservation>, done: string,
   ) => {
     refused.value = null;
+    again.value = null;
     loaded.value.value = { ...reservation, ...shown };
     try {
       loaded.value.value = await send();
@@ -94,6 +98,7 @@ function Actions({ loaded, reservation }: {
     } catch (fault) {
       loaded.value.value = reservation;
       refused.value = fault_text(look, fault);
+      if (fault instanceof Unsettled) again.value = () => void attempt(shown, send, done);
       notices.refused(refused.value);
       loaded.reload();
     }
@@ -109,7 +114,14 @@ function Actions({ loaded, reservation }: {
   const close = () => { asking.value = null; };
   return (
     <>
-      {refused.value && <p class="failed">{refused.value}</p>}
+      {refused.value && (
+        <div class="failed">
+          <p>{refused.value}</p>
+          {again.value && (
+            <button type="button" onClick={again.value}>{look.say('edit.again')}</button>
+          )}
+        </div>
+      )}
       {is_open && session.may('reserve') && (
         <div class="actions">
           <button type="button" onClick={() => { asking.value = 'extend'; }}>

@@ -2,7 +2,7 @@
 // The door: a name and a password, or the link of somebody who has neither yet.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { is_fault_of, is_refused_with } from '../asking';
+import { is_fault_of, is_refused_with, Unsettled } from '../asking';
 import { fault_text, use_shell, use_title } from '../shell';
 import { Field, typed, typed_exactly } from '../widgets/field';
 import { Form } from '../widgets/form';
@@ -63,6 +63,7 @@ export function InvitationScreen({ token }: { token: string }) {
     await enter(made.name, password);
   };
   const says = (fault: unknown) => {
+    if (fault instanceof Unsettled) return look.say('invitation.unsettled');
     if (is_refused_with(fault, 'forbidden')) return look.say('invitation.useless');
     return is_fault_of(fault, '/name') ? look.say('invitation.name_refused') : null;
   };

@@ -170,6 +170,11 @@ export function StaffScreen() {
   const fresh = useMemo(() => signal<Credentials | null>(null), []);
   const asking = useMemo(() => signal<{ act: Act; whom: StaffAccount } | null>(null), []);
   const acts = use_acts(list, (credentials) => { fresh.value = credentials; });
+  // It may be made although nobody was told so.
+  const close = () => {
+    is_making.value = false;
+    list.reload();
+  };
   const made = (credentials: Credentials) => {
     is_making.value = false;
     fresh.value = credentials;
@@ -188,7 +193,7 @@ export function StaffScreen() {
           <Accounts accounts={rows} ask={(act, whom) => { asking.value = { act, whom }; }} />
         )}
       </ListShown>
-      {is_making.value && <NewAccount close={() => { is_making.value = false; }} made={made} />}
+      {is_making.value && <NewAccount close={close} made={made} />}
       {asking.value && (
         <AskFor {...asking.value} acts={acts} close={() => { asking.value = null; }} />
       )}

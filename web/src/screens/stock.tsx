@@ -6,9 +6,10 @@ import type { Item } from '../api';
 import { sale_phase } from '../item_settings';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
-import { create_editing, type Editing } from '../stock_editing';
+import { create_editing, may_go_on, type Editing } from '../stock_editing';
 import { Badge } from '../widgets/badge';
 import { Check } from '../widgets/field';
+import { GoOn } from '../widgets/go_on';
 import { Help } from '../widgets/help';
 import { LevelEditor } from '../widgets/level_editor';
 import { use_list, type Listed } from '../widgets/loading';
@@ -77,14 +78,6 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
   const refused = editing.refused.value.get(item.sku);
   const is_saving = editing.saving.value.has(item.sku);
   const kinds = ['row', is_current && 'current', refused && 'refused', is_saving && 'saving'];
-  const insist = () => {
-    if (!refused) return;
-    void editing.save(item, {
-      ...refused.command, allow_short: true,
-      expect_on_hand: item.levels.find((l) => l.location === refused.command.location)?.on_hand
-        ?? null,
-    });
-  };
   return (
     <div role="row" id={`row-${index}`} aria-rowindex={index + 2} aria-selected={is_current}
       class={kinds.filter(Boolean).join(' ')} onClick={choose} onDblClick={edit}>
@@ -115,8 +108,7 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
           <div role="gridcell" class="number">{look.number(item.available)}</div>
           <div role="gridcell">
             {is_saving ? look.say('saving')
-              : refused?.may_insist
-                ? <button type="button" onClick={insist}>{look.say('edit.insist')}</button>
+              : may_go_on(refused) ? <GoOn refused={refused} item={item} editing={editing} />
                 : <ItemState item={item} />}
           </div>
         </>

@@ -55,6 +55,11 @@ export function WebhooksScreen() {
   const loaded = use_loaded((stop) => api.webhooks(stop), []);
   const is_making = useMemo(() => signal(false), []);
   const secret = useMemo(() => signal<string | null>(null), []);
+  // It may be made although nobody was told so.
+  const close = () => {
+    is_making.value = false;
+    loaded.reload();
+  };
   const made = (webhook: Webhook) => {
     is_making.value = false;
     secret.value = webhook.secret ?? null;
@@ -88,7 +93,7 @@ export function WebhooksScreen() {
         )}
       </Shown>
       {is_making.value && (
-        <NewWebhook close={() => { is_making.value = false; }} made={made} />
+        <NewWebhook close={close} made={made} />
       )}
       {secret.value && (
         <Secret title={look.say('webhooks.secret')} about={look.say('secret.once')}

@@ -25,6 +25,9 @@ export const en = {
   'invitation.done': 'There is an account for {name} now',
   'invitation.useless':
     'This link was used already, or has expired after 24 hours. Ask for a new one.',
+  'invitation.unsettled':
+    'The service did not answer, so we do not know whether there is an account now. Try again; ' +
+    'if the link is used then, there is one: sign in.',
   'invitation.name_refused':
     'The name does not fit. The first owner has to choose one; who is invited leaves it empty.',
 
@@ -93,7 +96,10 @@ export const en = {
   'edit.title': 'Change what is on hand of {sku}', 'edit.of': 'On hand {n}, edit',
   'edit.of_level': 'On hand {n} of {sku} at {location}, edit',
   'edit.done': '{sku}: {n} on hand', 'edit.refused': '{sku} was not changed. {why}',
-  'edit.insist': 'Save anyway',
+  'edit.insist': 'Save anyway', 'edit.again': 'Send again',
+  'edit.unsettled':
+    '{sku}: we do not know whether this was booked, for the service did not answer. Send it ' +
+    'again: it is booked once.',
 
   'reason.received': 'received', 'reason.damaged': 'damaged', 'reason.lost': 'lost',
   'reason.found': 'found', 'reason.correction': 'correction', 'reason.count': 'count',
@@ -317,7 +323,13 @@ export const en = {
   'help.enter': 'Edit on hand; Enter again saves', 'help.open': 'Open the item',
   'help.escape': 'Cancel editing; dismiss a refusal', 'help.help': 'This help',
 
-  'fault.outage': 'The service cannot be reached.', 'fault.unexpected': 'Something failed: {what}',
+  'fault.outage': 'The service cannot be reached. What you entered is still here.',
+  'fault.unsettled':
+    'The service did not answer, so we do not know whether this was done. Send it again: it is ' +
+    'done once.',
+  'fault.unsettled_look':
+    'The service did not answer, so we do not know whether this was done. Look whether it is ' +
+    'there before you send it again.', 'fault.unexpected': 'Something failed: {what}',
   'fault.on_hand': 'On hand now: {n}.', 'fault.request': '(request {id})',
   'fault.wait': 'Try again in {time}.',
   'code.malformed-json': 'The service could not read this.',

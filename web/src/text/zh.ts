@@ -24,6 +24,8 @@ export const zh: Dictionary = {
   'invitation.name_hint': '如果您是受邀加入，链接已包含您的用户名，请留空。',
   'invitation.done': '已为 {name} 创建账号',
   'invitation.useless': '此链接已被使用，或已超过 24 小时有效期。请索取新的链接。',
+  'invitation.unsettled':
+    '服务没有应答，不确定账号是否已创建。请重试；如果提示链接已被使用，说明账号已创建，请登录。',
   'invitation.name_refused': '用户名不合适。首位所有者须自选用户名；受邀者请留空。',
 
   'role': '角色', 'role.viewer': '查看者', 'role.clerk': '店员', 'role.manager': '经理',
@@ -87,7 +89,8 @@ export const zh: Dictionary = {
   'edit.title': '修改 {sku} 的在库数量', 'edit.of': '在库 {n}，编辑',
   'edit.of_level': '{sku} 在 {location} 的在库数量 {n}，编辑',
   'edit.done': '{sku}：在库 {n}', 'edit.refused': '{sku} 未修改。{why}',
-  'edit.insist': '仍要保存',
+  'edit.insist': '仍要保存', 'edit.again': '再次提交',
+  'edit.unsettled': '{sku}：服务没有应答，不确定是否已记账。请再次提交：只会记账一次。',
 
   'reason.received': '入库', 'reason.damaged': '损坏', 'reason.lost': '丢失',
   'reason.found': '找回', 'reason.correction': '更正', 'reason.count': '盘点',
@@ -297,7 +300,9 @@ export const zh: Dictionary = {
   'help.enter': '编辑在库数量；再按 Enter 保存', 'help.open': '打开商品',
   'help.escape': '取消编辑；关闭拒绝提示', 'help.help': '显示此帮助',
 
-  'fault.outage': '无法连接服务。', 'fault.unexpected': '发生故障：{what}',
+  'fault.outage': '无法连接服务。您填写的内容仍在。',
+  'fault.unsettled': '服务没有应答，不确定是否已完成。请再次提交：只会执行一次。',
+  'fault.unsettled_look': '服务没有应答，不确定是否已完成。请先查看是否已存在，再重新提交。', 'fault.unexpected': '发生故障：{what}',
   'fault.on_hand': '当前在库：{n}。', 'fault.request': '（请求 {id}）',
   'fault.wait': '请在 {time} 后重试。',
   'code.malformed-json': '服务无法读取此内容。',

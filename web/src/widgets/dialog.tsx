@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The browser's own dialog: it keeps the focus inside, gives it back, and Esc closes it.
+// The browser's own dialog: it keeps the focus inside, gives it back, and Esc closes it. When what
+// it was opened from is gone by then, the focus goes to the beginning of the screen.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { use_shell } from '../shell';
+
+function keep_focus() {
+  if (document.activeElement === document.body && !document.querySelector('dialog[open]'))
+    document.getElementById('main')?.focus({ preventScroll: true });
+}
 
 export function Dialog({ title, close, children }: {
   title: string;
@@ -15,7 +21,10 @@ export function Dialog({ title, close, children }: {
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      setTimeout(keep_focus);
+    };
   }, []);
   return (
     <dialog ref={element} aria-labelledby={id} onCancel={close} onClose={close}>

@@ -2,8 +2,9 @@
 // A form whose refusal stands above its button, and that is not sent twice at once.
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useId, useMemo, useRef } from 'preact/hooks';
 import { fault_text, use_shell } from '../shell';
+import { use_named_faults } from './named_faults';
 
 export function Form({ action, send, says, close, before, children }: {
   action: string;
@@ -14,7 +15,7 @@ export function Form({ action, send, says, close, before, children }: {
   children: ComponentChildren;
 }) {
   const { look } = use_shell();
-  const refused = useMemo(() => signal<string | null>(null), []);
+  const refused = useMemo(() => signal<unknown>(null), []);
   const is_busy = useMemo(() => signal(false), []);
   const submit = async (form: HTMLFormElement) => {
     if (is_busy.value) return;
@@ -23,19 +24,24 @@ export function Form({ action, send, says, close, before, children }: {
     try {
       await send(form);
     } catch (fault) {
-      refused.value = says?.(fault) ?? fault_text(look, fault);
+      refused.value = fault;
     } finally {
       is_busy.value = false;
     }
   };
-  const why = refused.value ?? (is_busy.value ? null : before);
+  const fault = refused.value;
+  const why = fault !== null ? says?.(fault) ?? fault_text(look, fault)
+    : is_busy.value ? null : before;
+  const form = useRef<HTMLFormElement>(null);
+  const id = useId();
+  use_named_faults(form, fault, id);
   return (
-    <form onSubmit={(event) => {
+    <form ref={form} aria-describedby={why ? id : undefined} onSubmit={(event) => {
       event.preventDefault();
       void submit(event.currentTarget);
     }}>
       {children}
-      {why && <p class="failed" role="alert">{why}</p>}
+      {why && <p id={id} class="failed" role="alert">{why}</p>}
       <div class="actions">
         <button type="submit" class="main" aria-disabled={is_busy.value}>{action}</button>
         {close && <button type="button" onClick={close}>{look.say('cancel')}</button>}

@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import type { Item } from '../api';
 import { sale_phase, type SalePhase } from '../item_settings';
 import { create_settings_saving, type Seen } from '../settings_saving';
-import { use_shell } from '../shell';
+import { fault_text, use_shell } from '../shell';
 import type { Key } from '../text/en';
 import { SettingsConflict } from './settings_conflict';
 
@@ -40,7 +40,9 @@ export function SaleSwitch({ seen, changed }: { seen: Seen; changed: (now: Seen)
           </button>
         )}
       </div>
-      {saving.refused.value && <p class="failed" role="alert">{saving.refused.value}</p>}
+      {saving.refused.value !== null && (
+        <p class="failed" role="alert">{fault_text(look, saving.refused.value)}</p>
+      )}
       <SettingsConflict saving={saving} />
     </>
   );

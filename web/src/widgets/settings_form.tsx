@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules an item is sold by: to be changed, or to be read by those who may not.
-import { useMemo, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item, Strategy } from '../api';
 import {
   changes_between, local_time, setting_names, setting_text, setting_titles, settings_in,
 } from '../item_settings';
 import { create_settings_saving, type Seen } from '../settings_saving';
-import { use_shell } from '../shell';
+import { fault_text, use_shell } from '../shell';
 import { Check, Choice, Field, Option } from './field';
+import { use_named_faults } from './named_faults';
 import { SettingsConflict } from './settings_conflict';
 
 const strategies: readonly Strategy[] = ['batched', 'conditional_update', 'optimistic', 'row_lock'];
@@ -60,12 +61,37 @@ function Fields({ item }: { item: Item }) {
   );
 }
 
+// Gives back to a field what the item has.
+function refill(field: Element) {
+  if (field instanceof HTMLInputElement && field.type === 'checkbox')
+    field.checked = field.defaultChecked;
+  else if (field instanceof HTMLInputElement) field.value = field.defaultValue;
+  else if (field instanceof HTMLSelectElement)
+    for (const option of field.options) option.selected = option.defaultSelected;
+}
+
+// When the settings become others, fields that want nothing else follow. The browser does that only
+// for those nobody ever typed into.
+function use_following(form: { current: HTMLFormElement | null }, { item, tag }: Seen) {
+  const filled_from = useRef(item);
+  useLayoutEffect(() => {
+    if (!form.current) return;
+    const wish = changes_between(filled_from.current, settings_in(new FormData(form.current)));
+    filled_from.current = item;
+    for (const field of form.current.elements)
+      if (!((field as HTMLInputElement).name in wish)) refill(field);
+  }, [tag]);
+}
+
 export function SettingsForm({ seen, changed }: { seen: Seen; changed: (now: Seen) => void }) {
   const shell = use_shell();
   const { look } = shell;
   const form = useRef<HTMLFormElement>(null);
   const saving = useMemo(() => create_settings_saving(shell, changed), [seen.item.sku]);
   const is_saving = saving.is_saving.value;
+  const id = useId();
+  use_following(form, seen);
+  use_named_faults(form, saving.refused.value, id);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (is_saving || !form.current) return;
@@ -76,7 +102,9 @@ export function SettingsForm({ seen, changed }: { seen: Seen; changed: (now: See
     <>
       <form ref={form} class="columns" onSubmit={submit}>
         <Fields item={seen.item} />
-        {saving.refused.value && <p class="failed" role="alert">{saving.refused.value}</p>}
+        {saving.refused.value !== null && (
+          <p id={id} class="failed" role="alert">{fault_text(look, saving.refused.value)}</p>
+        )}
         <div class="actions">
           <button type="submit" class="main" aria-disabled={is_saving}>
             {look.say(is_saving ? 'saving' : 'save')}
