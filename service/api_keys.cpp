@@ -9,7 +9,6 @@
 #include "stock/result.hpp"
 #include "stock/sku.hpp"
 
-#include <stdexcept>
 #include <utility>
 
 namespace holdfast {
@@ -38,14 +37,6 @@ struct list_row {
     timestamp created_at;
     std::optional<timestamp> revoked_at;
 };
-
-role to_role(std::string_view text)
-{
-    auto const known = parse_role(text);
-    if (!known)
-        throw std::logic_error("unknown role of an API key");
-    return *known;
-}
 
 struct made_row {
     std::int64_t id = 0;
@@ -130,8 +121,8 @@ std::vector<api_key> list(db::link& link, api_key_filter const& filter)
     return db::read(link, db::scope::single, [&](db::transaction& tx) {
         std::vector<api_key> keys;
         for (auto& row : tx.many<list_row>(sql::api_keys::list, filter.after, filter.limit))
-            keys.push_back(
-                {row.id, std::move(row.name), to_role(row.role), row.created_at, row.revoked_at});
+            keys.push_back({row.id, std::move(row.name), stored_role(row.role), row.created_at,
+                            row.revoked_at});
         return keys;
     });
 }
@@ -143,7 +134,7 @@ bool revoke(db::link& link, std::int64_t id, staff const& by)
     return db::transact(link, [&](db::transaction& tx) {
         auto const now = tx.maybe<revoked_row>(sql::api_keys::revoke, id, earlier);
         if (now && now->revoked_at != earlier)
-            note(tx, by, "key.revoked", id, about(to_role(now->role), now->name));
+            note(tx, by, "key.revoked", id, about(stored_role(now->role), now->name));
         earlier = now ? std::optional(now->revoked_at) : earlier;
         return now.has_value();
     });
@@ -184,7 +175,8 @@ void authenticator::refresh(db::link& link)
     });
     std::unordered_map<std::string, caller> active;
     for (auto& row : rows)
-        active.emplace(std::move(row.hash), caller{row.id, std::move(row.name), to_role(row.role)});
+        active.emplace(std::move(row.hash),
+                       caller{row.id, std::move(row.name), stored_role(row.role)});
 
     std::scoped_lock const lock(mutex_);
     if (as_of_ && *as_of_ > began)

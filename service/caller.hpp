@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -101,6 +102,15 @@ inline constexpr auto staff_role_names = role_names<4>(&role_rule::is_of_staff);
     if (found == role_rules.end())
         return std::nullopt;
     return static_cast<role>(found - role_rules.begin());
+}
+
+// A role that was stored, so there is one.
+[[nodiscard]] inline role stored_role(std::string_view text)
+{
+    auto const known = parse_role(text);
+    if (!known)
+        throw std::logic_error("unknown role in the database");
+    return *known;
 }
 
 struct caller {

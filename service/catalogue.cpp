@@ -180,6 +180,8 @@ result<put_item_answer> put_once(db::transaction& tx, put_item_command const& cm
     if (is_new && cmd.if_match)
         return refusal{.code = errc::precondition_failed,
                        .detail = "There is no item " + cmd.sku.str() + "."};
+    if (!is_new && cmd.must_be_new)
+        return put_item_answer{load(tx, cmd.sku), false, false};
     if (cmd.if_match && !is_match(*cmd.if_match, present[0]))
         return put_item_answer{load(tx, cmd.sku), false, false};
     if (!is_new && cmd.on_hand)

@@ -65,6 +65,7 @@ struct put_item_command {
     std::optional<std::string> request_id = {};
     std::optional<std::vector<std::string>> if_match =
         {}; // settings_tag or "*", one of which holds
+    bool must_be_new = false;
 };
 
 struct put_item_answer {

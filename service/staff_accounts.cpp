@@ -11,7 +11,6 @@
 #include "stock/text.hpp"
 
 #include <chrono>
-#include <stdexcept>
 #include <utility>
 
 namespace holdfast::staff_accounts {
@@ -51,17 +50,9 @@ struct link_row {
     timestamp expires_at;
 };
 
-role to_role(std::string_view text)
-{
-    auto const known = parse_role(text);
-    if (!known)
-        throw std::logic_error("unknown role of an account");
-    return *known;
-}
-
 staff_account to_account(account_row row)
 {
-    return {row.id,         std::move(row.name), to_role(row.role),
+    return {row.id,         std::move(row.name), stored_role(row.role),
             row.created_at, row.disabled_at,     row.revision};
 }
 
@@ -69,13 +60,6 @@ staff_account to_account(account_row row)
 staff_account account_of(db::transaction& tx, uuid const& id)
 {
     return to_account(tx.maybe<account_row>(sql::staff::by_id, id).value());
-}
-
-refusal invalid(std::string pointer, std::string detail)
-{
-    return {.code = errc::validation_failed,
-            .detail = "The request has 1 fault.",
-            .errors = {{std::move(pointer), std::move(detail)}}};
 }
 
 refusal unknown_account()
@@ -140,8 +124,8 @@ result<staff_account> write_account(db::transaction& tx, account_to_write const&
     auto made = tx.maybe<account_row>(sql::staff::insert, a.id, a.name, folded(a.name),
                                       to_string(a.role), a.password, count_max);
     if (!made)
-        return invalid("/name", "belongs to somebody else, or there are " +
-                                    std::to_string(count_max) + " accounts already");
+        return invalid_at("/name", "belongs to somebody else, or there are " +
+                                       std::to_string(count_max) + " accounts already");
     tx.exec(sql::staff_invitations::void_name, folded(a.name));
     return to_account(std::move(*made));
 }
@@ -183,9 +167,9 @@ std::optional<invitation_row> find_invitation(db::transaction& tx, std::string c
 result<std::string> name_by(invitation_row const& link, std::optional<std::string> const& wanted)
 {
     if (!link.name && !wanted)
-        return invalid("/name", "is required");
+        return invalid_at("/name", "is required");
     if (link.name && wanted && folded(*link.name) != folded(*wanted))
-        return invalid("/name", "is not the name this link is for");
+        return invalid_at("/name", "is not the name this link is for");
     return link.name ? *link.name : *wanted;
 }
 
@@ -327,7 +311,7 @@ result<std::string> invite(db::link& link, role r, std::string const& name)
     return db::transact(link, [&](db::transaction& tx) -> result<std::string> {
         tx.exec(sql::staff::lock_list);
         if (tx.maybe<password_row>(sql::staff::password_of_name, folded(name)))
-            return invalid("/name", "belongs to somebody else");
+            return invalid_at("/name", "belongs to somebody else");
         keep_invitation(tx, token, r, name);
         return token;
     });
@@ -373,7 +357,7 @@ result<redeemed_link> redeem(db::link& link, staff_redemption const& shown,
         return useless_link();
     HOLDFAST_TRY(auto const name, name_by(*invited, shown.name));
     account_to_write const account{invited->staff_id.value_or(uuid::make_v7()), name,
-                                   to_role(invited->role), hash_password(shown.password)};
+                                   stored_role(invited->role), hash_password(shown.password)};
     staff const by{std::string(actor_prefix) + name, std::move(request_id)};
     bool const is_new = !invited->staff_id;
     return db::transact(link, [&](db::transaction& tx) -> result<redeemed_link> {

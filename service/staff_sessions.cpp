@@ -115,7 +115,7 @@ std::optional<caller> staff_sessions::find(db::link& link, std::string_view toke
             link, [&](db::transaction& tx) { return tx.exec(sql::staff_sessions::touch, hash); });
     return caller{.api_key_id = -found->number,
                   .name = std::string(staff_accounts::actor_prefix) + found->name,
-                  .role = parse_role(found->role).value(),
+                  .role = stored_role(found->role),
                   .staff_id = found->staff_id};
 }
 

@@ -54,13 +54,6 @@ refusal unknown_delivery()
     return {.code = errc::not_found, .detail = "This webhook has no delivery with this id."};
 }
 
-refusal invalid(std::string pointer, std::string detail)
-{
-    return {.code = errc::validation_failed,
-            .detail = "The request has 1 fault.",
-            .errors = {{std::move(pointer), std::move(detail)}}};
-}
-
 // A part of an address, or nothing when it has none.
 std::optional<std::string> part_of(CURLU* url, CURLUPart part)
 {
@@ -191,9 +184,10 @@ result<void> webhooks::check_url(std::string const& text) const
     if (ec)
         return {};
     if (!guard_.is_allowed(address))
-        return invalid("/url", "is no public address; the setting webhook_allow opens others");
+        return invalid_at("/url", "is no public address; the setting webhook_allow opens others");
     if (text.starts_with("http:") && !guard_.is_opened(address))
-        return invalid("/url", "must begin with https:// unless webhook_allow opens its address");
+        return invalid_at("/url",
+                          "must begin with https:// unless webhook_allow opens its address");
     return {};
 }
 
@@ -218,8 +212,8 @@ result<webhook> webhooks::create(db::link& link, webhook_settings settings, staf
         return inserted;
     });
     if (!created_at)
-        return invalid("", "there are " + std::to_string(webhooks_max) +
-                               " webhooks already; delete one first");
+        return invalid_at("", "there are " + std::to_string(webhooks_max) +
+                                  " webhooks already; delete one first");
     made.created_at = *created_at;
     auto answer = to_webhook(std::move(made));
     answer.secret = to_whsec(secret);

@@ -36,6 +36,8 @@ text text_of(errc code) noexcept
     case errc::unknown_reservation: return {"unknown-reservation", "There is no such reservation"};
     case errc::events_expired:
         return {"events-expired", "Some events after this place are no longer kept"};
+    case errc::precondition_required:
+        return {"precondition-required", "The request has to say what it saw"};
     case errc::precondition_failed:
         return {"precondition-failed", "The present state is not the expected one"};
     case errc::last_owner: return {"last-owner", "There has to be an owner"};

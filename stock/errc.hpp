@@ -23,6 +23,7 @@ enum class errc {
     customer_blocked,
     unknown_reservation,
     events_expired,
+    precondition_required,
     precondition_failed,
     last_owner,
     count_closed,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast {
@@ -44,6 +45,14 @@ struct refusal {
     std::optional<units> on_hand = {};                    // precondition_failed: the present number
     std::optional<std::chrono::seconds> retry_after = {}; // when trying again makes sense
 };
+
+// The refusal of a request for one fault of it.
+[[nodiscard]] inline refusal invalid_at(std::string pointer, std::string detail)
+{
+    return {.code = errc::validation_failed,
+            .detail = "The request has 1 fault.",
+            .errors = {{std::move(pointer), std::move(detail)}}};
+}
 
 template <class T>
 using result = boost::system::result<T, refusal>;

@@ -48,6 +48,7 @@ int status_of(errc code) noexcept
     case errc::unsupported_media_type: return 415;
     case errc::idempotency_key_reused:
     case errc::quantity_overflow: return 422;
+    case errc::precondition_required: return 428;
     case errc::rate_limited: return 429;
     }
     return status_of_bug;

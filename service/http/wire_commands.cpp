@@ -140,6 +140,17 @@ std::optional<std::vector<std::string>> read_if_match(request const& req, invali
     return tags;
 }
 
+// If-None-Match: * makes an item and changes none (RFC 9110, section 13.1.2).
+bool read_must_be_new(request const& req, invalid_members& faults)
+{
+    auto const field = req.header("if-none-match");
+    if (field && *field != "*")
+        faults.add("/header/if-none-match", "must be *");
+    if (field && req.header("if-match"))
+        faults.add("/header/if-none-match", "must not stand beside If-Match");
+    return field.has_value();
+}
+
 // What is to be done to a level, without which.
 struct correction {
     struct amount amount;
@@ -330,6 +341,7 @@ result<put_item_command> parse_put_item(request const& req)
     auto const ttl = body.integer("admission_ttl_seconds", {1, admission_ttl_seconds_max});
     body.finish();
     auto if_match = read_if_match(req, faults);
+    bool const must_be_new = read_must_be_new(req, faults);
     refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
 
@@ -350,6 +362,7 @@ result<put_item_command> parse_put_item(request const& req)
         .admission_ttl_seconds = ttl,
         .request_id = req.id,
         .if_match = std::move(if_match),
+        .must_be_new = must_be_new,
     };
 }
 

@@ -2,6 +2,7 @@
 // Customers between messages and use cases.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
@@ -45,7 +46,7 @@ result<block_command> parse_block(request const& req)
     body.require("reason");
     auto reason = body.text("reason", reason_rule);
     body.finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return block_command{std::move(customer), std::move(reason.value()), req.who.name, req.id};
 }
@@ -54,7 +55,7 @@ result<std::string> parse_customer(request const& req)
 {
     invalid_members faults;
     auto customer = customer_in_path(req, faults);
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return customer;
 }

@@ -4,6 +4,7 @@
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
 #include "service/http/path_id.hpp"
+#include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
@@ -156,7 +157,7 @@ result<webhook_settings> parse_webhook(request const& req)
         .description = body.text_or_null("description", description_rule),
     };
     body.finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     settings.url = std::move(url.value());
     return settings;
@@ -167,7 +168,7 @@ result<uuid> parse_webhook_id(request const& req)
     HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
     invalid_members faults;
     object_reader(document, "", faults).finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return webhook_in_path(req);
 }
@@ -189,7 +190,7 @@ result<webhook_change_request> parse_webhook_change(request const& req)
     if (auto const state = body.one_of("state", webhook_states))
         to.is_active = *state == "active";
     body.finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, webhook_in_path(req));
     return webhook_change_request{id, std::move(to)};
@@ -202,7 +203,7 @@ result<webhook_rotation> parse_webhook_rotation(request const& req)
     object_reader body(document, "", faults);
     auto const keep = body.integer("keep_former_seconds", {0, keep_former_max});
     body.finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, webhook_in_path(req));
     return webhook_rotation{id, std::chrono::seconds(keep.value_or(keep_former_default))};
@@ -218,7 +219,7 @@ result<webhook_replay> parse_webhook_replay(request const& req)
     if (body.is_null("since"))
         body.fault("since", "must be an instant");
     body.finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, webhook_in_path(req));
     return webhook_replay{id, since.value()};

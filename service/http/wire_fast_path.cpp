@@ -2,6 +2,7 @@
 // The fast path between messages and use cases.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
@@ -137,7 +138,7 @@ result<bool> parse_reconciliation(request const& req)
     object_reader body(document, "", faults);
     auto const repair = body.boolean("repair");
     body.finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return repair.value_or(false);
 }

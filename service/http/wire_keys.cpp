@@ -2,6 +2,7 @@
 // API keys between messages and use cases.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
@@ -43,18 +44,14 @@ result<new_api_key> parse_new_key(request const& req)
     auto name = body.text("name", api_keys::fault_of_name);
     auto const role = body.one_of("role", key_role_names);
     body.finish();
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return new_api_key{std::move(name.value()), parse_role(role.value()).value()};
 }
 
 result<std::int64_t> parse_key_id(request const& req)
 {
-    invalid_members faults;
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(parse_nothing(req));
     auto const id = parse_number(req.captured.at(0));
     if (!id)
         return refusal{.code = errc::not_found, .detail = "There is no such active key."};
@@ -73,8 +70,7 @@ result<api_key_filter> parse_key_filter(request const& req)
         filter.after = after.value_or(0);
     }
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;
 }
 

@@ -3,6 +3,7 @@
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
 #include "service/http/path_id.hpp"
+#include "service/http/request_key.hpp"
 #include "service/http/text.hpp"
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
@@ -60,9 +61,8 @@ result<sign_in_attempt> parse_sign_in(request const& req)
     auto name = body.text("name", shown_name);
     auto password = body.text("password", shown_password);
     body.finish();
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return sign_in_attempt{std::move(name.value()), std::move(password.value())};
 }
 
@@ -77,9 +77,8 @@ result<new_staff_account> parse_new_staff(request const& req)
     auto const role = body.one_of("role", staff_role_names);
     auto password = body.text("password", fault_of_password);
     body.finish();
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return new_staff_account{std::move(name.value()), parse_role(role.value()).value(),
                              std::move(password.value())};
 }
@@ -95,18 +94,14 @@ result<staff_redemption> parse_redemption(request const& req)
     auto name = body.text("name", staff_accounts::fault_of_name);
     auto password = body.text("password", fault_of_password);
     body.finish();
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return staff_redemption{std::move(token.value()), std::move(name), std::move(password.value())};
 }
 
 result<uuid> parse_staff_id(request const& req)
 {
-    invalid_members faults;
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(parse_nothing(req));
     return staff_in_path(req);
 }
 
@@ -119,9 +114,8 @@ result<staff_change> parse_staff_change(request const& req)
     auto const is_disabled = body.boolean("disabled");
     auto const revision = body.integer("expect_revision", {1, std::numeric_limits<units>::max()});
     body.finish();
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, staff_in_path(req));
     return staff_change{id, role ? parse_role(*role) : std::nullopt, is_disabled, revision};
 }
@@ -135,9 +129,8 @@ result<password_change> parse_password_change(request const& req)
     auto password = body.text("password", fault_of_password);
     auto current = body.text("current_password", shown_password);
     body.finish();
-    query_reader(req.query, faults).finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     HOLDFAST_TRY(auto const id, staff_in_path(req));
     return password_change{id, std::move(password.value()), std::move(current)};
 }
@@ -149,8 +142,7 @@ result<staff_filter> parse_staff_filter(request const& req)
     staff_filter filter{.after = query.id_cursor(staff_list).value_or(uuid()),
                         .limit = query.limit()};
     query.finish();
-    if (!faults.is_empty())
-        return faults.to_refusal();
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return filter;
 }
 

@@ -2,6 +2,7 @@
 // Tokens between messages and use cases.
 #include "service/http/body_reader.hpp"
 #include "service/http/json.hpp"
+#include "service/http/request_key.hpp"
 #include "service/http/wire.hpp"
 #include "service/json_writer.hpp"
 
@@ -31,7 +32,7 @@ result<token_bearer> parse_token_request(request const& req)
     auto name = body.text("sku", &sku::fault_of);
     auto customer = body.text("customer", short_text_rule);
     body.finish();
-    query_reader(req.query, faults).finish();
+    refuse_query(req, faults);
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return token_bearer{sku(std::move(name.value())), std::move(customer.value())};
 }

@@ -279,6 +279,8 @@ void call_staff(checked_calls& call, person& owner)
     call(all, {.method = "POST", .target = all, .body = bert.dump()}); // the name is taken
     call(all, {.target = all + "?limit=1"});
     call("/v1/session", {.target = "/v1/session"});
+    call("/v1/stock/{sku}",
+         {.method = "PUT", .target = "/v1/stock/A", .body = R"({"low_stock_at":9})"}); // 428
     auto const one = all + "/{id}";
     auto const target = all + '/' + made.at("id").get<std::string>();
     auto const self = all + '/' + owner.get("/v1/session").json().at("staff_id").get<std::string>();

@@ -306,7 +306,10 @@ TEST_CASE("what a person does stands under the name, and the same key means the 
     CHECK(verdict(front.http().send(found)) == "201"); // the key's own
     CHECK(front.level_of(sku).on_hand == 7);
     CHECK(front.movements(sku).at(1).at("actor") == "staff:Anna");
-    CHECK(verdict(anna.call("PUT", "/v1/stock/" + sku, {{"low_stock_at", 2}})) == "200");
+    CHECK(verdict(anna.send({.method = "PUT",
+                             .target = "/v1/stock/" + sku,
+                             .body = R"({"low_stock_at":2})",
+                             .headers = {{"If-Match", "*"}}})) == "200");
     auto const told = anna.get("/v1/trail?actor=staff:Anna&subject=item:" + sku).json();
     CHECK(told.at("data").size() == 1);
     CHECK(run_holdfast({.arguments = {"key", "create", "--role", "shop", "--name", "staff:Anna"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings that two people change at once: with If-Match nobody overwrites what he has not seen.
 #include "tests/support/database.hpp"
+#include "tests/support/person.hpp"
 #include "tests/support/run_together.hpp"
 #include "tests/support/service_process.hpp"
 #include "tests/support/shop.hpp"
@@ -9,6 +10,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 namespace holdfast::test {
 
@@ -96,6 +98,40 @@ TEST_CASE("an item that is not there is not made, and a field that is no tag is 
     auto const sku = front.item(1);
     for (auto const* tag : {"x", "\"a\" \"b", ",", "\""})
         CHECK(pointers_in(put_if(front, sku, tag, {{"on_sale", true}})) == "/header/if-match");
+}
+
+TEST_CASE("a person says what was seen, a key need not")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "manager", "Anna");
+    shop front(service);
+    auto const sku = front.item(1);
+    auto const put = [&](std::string const& name, header_list headers, json const& settings) {
+        return anna.send({.method = "PUT",
+                          .target = "/v1/stock/" + name,
+                          .body = settings.dump(),
+                          .headers = std::move(headers)});
+    };
+    CHECK(outcome(put(sku, {}, {{"low_stock_at", 2}})) == "428 precondition-required");
+    CHECK(outcome(put(unique("SKU"), {}, {{"on_hand", 2}})) == "428 precondition-required");
+    CHECK(front.item_of(sku).at("low_stock_at").is_null());
+    CHECK(outcome(put(sku, {{"If-Match", tag_of(front, sku)}}, {{"low_stock_at", 2}})) == "200");
+    CHECK(outcome(put(sku, {{"If-Match", "*"}}, {{"low_stock_at", 3}})) == "200");
+    CHECK(outcome(front.put_item(sku, {{"low_stock_at", 4}})) == "200"); // as the contract has it
+
+    // To make one is to have seen none.
+    auto const fresh = unique("SKU");
+    header_list const none{{"If-None-Match", "*"}};
+    CHECK(outcome(put(fresh, none, {{"on_hand", 2}})) == "201");
+    auto const again = put(fresh, none, {{"low_stock_at", 2}});
+    CHECK(outcome(again) == "412 precondition-failed");
+    CHECK(again.json().at("item").at("on_hand") == 2);
+    CHECK(again.header("etag") == tag_of(front, fresh));
+    CHECK(pointers_in(put(fresh, {{"If-None-Match", "\"a\""}}, {{"low_stock_at", 2}})) ==
+          "/header/if-none-match");
+    CHECK(pointers_in(put(fresh, {{"If-None-Match", "*"}, {"If-Match", "*"}},
+                          {{"low_stock_at", 2}})) == "/header/if-none-match");
 }
 
 TEST_CASE("of many who saw the same settings one changes them")

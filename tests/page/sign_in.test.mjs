@@ -82,6 +82,31 @@ describe('people', { concurrency: false }, () => {
     await said(berta.page, 'Your password is changed');
   });
 
+  desk_test('who forgot the password chooses another by a link of the owner', async (desk) => {
+    const page = await desk.go('staff');
+    await page.getByRole('button', { name: 'New password for Berta' }).click();
+    await dialog(page).getByRole('button', { name: 'New password' }).click();
+    const link = await dialog(page, 'Link for Berta').locator('.secret').innerText();
+    await dialog(page).getByRole('button', { name: 'Close' }).last().click();
+
+    const berta = await desk.colleague(nobody);
+    berta.provoke(401);
+    await berta.page.goto(link);
+    await wait_for(berta.page.getByRole('heading', { name: 'Choose a new password' }));
+    await berta.page.getByLabel('Password', { exact: true }).fill('the third password by now');
+    await berta.page.getByRole('button', { name: 'Set the password' }).click();
+    await said(berta.page, 'The password of Berta is changed');
+    await wait_for(berta.page.getByRole('heading', { name: 'Stock', level: 1 }));
+    assert.ok(!berta.page.url().includes('password='), 'the link does not stay in the address');
+
+    const late = await desk.colleague(nobody);
+    late.provoke(401, 403);
+    await late.page.goto(link);
+    await late.page.getByLabel('Password', { exact: true }).fill('the fourth password by now');
+    await late.page.getByRole('button', { name: 'Set the password' }).click();
+    await wait_for(late.page.getByRole('alert').getByText('This link was used already'));
+  });
+
   desk_test('a clerk sees what a clerk may do, and is told of a new role', async (desk) => {
     const clerk = await desk.colleague({ as: 'clerk' });
     const theirs = await clerk.go('stock');

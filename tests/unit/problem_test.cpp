@@ -63,6 +63,7 @@ TEST_CASE("every refusal has the status of the contract")
         {errc::customer_blocked, 403},
         {errc::unknown_reservation, 404},
         {errc::events_expired, 410},
+        {errc::precondition_required, 428},
         {errc::precondition_failed, 412},
         {errc::last_owner, 409},
         {errc::count_closed, 409},

@@ -525,10 +525,11 @@ export function create_api(session: Session) {
     change_staff: (id: string, change: StaffChange) =>
       alter<StaffAccount>('PATCH', `/v1/staff/${at(id)}`, change),
     remove_staff: (id: string) => remove(`/v1/staff/${at(id)}`),
-    // `current` is needed for one's own.
-    set_password: (id: string, password: string, current?: string) =>
-      alter<void>('POST', `/v1/staff/${at(id)}/password`,
-        { password, ...(current === undefined ? {} : { current_password: current }) }),
+    set_password: (id: string, password: string, current: string) =>
+      alter<void>('POST', `/v1/staff/${at(id)}/password`, { password, current_password: current }),
+    // For somebody else; whoever opens it sets the password.
+    make_link: (id: string) => make<{ token: string; expires_at: string }>(
+      `/v1/staff/${at(id)}/link`),
     keys: (query: Query, signal?: AbortSignal) =>
       read<Page<ApiKey>>(`/v1/keys${query_of(query)}`, signal),
     create_key: (name: string, role: KeyRole) =>

@@ -191,7 +191,7 @@ export function App() {
       {session.caller.value && invitation === null ? <SignedIn /> : (
         <>
           <header class="top"><strong>Holdfast</strong><Switches /></header>
-          {invitation !== null ? <InvitationScreen key={invitation} token={invitation} />
+          {invitation !== null ? <InvitationScreen key={invitation.token} {...invitation} />
             : <Shown loaded={looked}>{() => <SignInScreen />}</Shown>}
         </>
       )}

@@ -31,11 +31,22 @@ export function place_of(hash: string): Place {
   };
 }
 
-// The token of a link that makes somebody staff, which is all there is behind its #: #first=…
-export function invitation_at({ path }: Place): string | null {
-  const mark = 'first=';
-  const [first = ''] = path;
-  return first.startsWith(mark) ? first.slice(mark.length) : null;
+export interface Invitation {
+  readonly token: string;
+  readonly is_for: 'account' | 'password';
+}
+
+// The token of a link that makes somebody staff, or sets the password of somebody who is. It is all
+// there is behind its #: #first=… or #password=…
+export function invitation_at({ path }: Place): Invitation | null {
+  const [what = '', token] = (path[0] ?? '').split('=', 2);
+  if (token === undefined || (what !== 'first' && what !== 'password')) return null;
+  return { token, is_for: what === 'first' ? 'account' : 'password' };
+}
+
+// The whole address of the latter kind, to be handed over.
+export function password_link(page: Location, token: string): string {
+  return `${page.origin}${page.pathname}#password=${token}`;
 }
 
 export function address_of(path: readonly string[], query: Record<string, string> = {}): string {

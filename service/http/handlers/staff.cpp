@@ -58,9 +58,7 @@ std::optional<refusal> fault_of_change(password_change const& to, caller const& 
     if (auto fault = fault_of_caller(to.id, who))
         return fault;
     if (to.id == *who.staff_id && !to.current)
-        return refusal{.code = errc::validation_failed,
-                       .detail = "The request has 1 fault.",
-                       .errors = {{"/current_password", "is required for one's own password"}}};
+        return invalid_at("/current_password", "is required for one's own password");
     return std::nullopt;
 }
 

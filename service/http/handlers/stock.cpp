@@ -31,13 +31,22 @@ void add_tag(reply& r, item const& of)
     r.headers.emplace_back("ETag", '"' + settings_tag(of.settings) + '"');
 }
 
-reply not_as_expected(item const& present, request const& req)
+reply not_as_expected(item const& present, bool must_be_new, request const& req)
 {
     refusal const why{.code = errc::precondition_failed,
-                      .detail = "Others have changed the settings since; nothing was done."};
+                      .detail = must_be_new
+                                    ? "There is such an item already; nothing was done."
+                                    : "Others have changed the settings since; nothing was done."};
     auto answer = problem(why, req, to_json(present));
     add_tag(answer, present);
     return answer;
+}
+
+refusal not_conditional()
+{
+    return {.code = errc::precondition_required,
+            .detail = "People send If-Match with the ETag of the item they saw, or "
+                      "If-None-Match: * to make one."};
 }
 
 } // namespace
@@ -62,6 +71,9 @@ pending_reply put_item(request const& req, app& service)
     auto const command = parse_put_item(req);
     if (!command)
         co_return problem(command.error(), req);
+    // A person changes what is on a screen, and that may be old; a program says what shall be.
+    if (req.who.staff_id && !command->if_match && !command->must_be_new)
+        co_return problem(not_conditional(), req);
 
     auto const put = [&](db::link& db) { return service.catalogue.put(db, *command); };
     auto const answer = co_await service.workers.run(put);
@@ -69,7 +81,7 @@ pending_reply put_item(request const& req, app& service)
         co_return problem(answer.error(), req);
 
     if (!answer->is_match)
-        co_return not_as_expected(answer->item, req);
+        co_return not_as_expected(answer->item, command->must_be_new, req);
 
     reply put_reply{.status = answer->is_new ? 201 : 200, .body = to_json(answer->item)};
     add_tag(put_reply, answer->item);

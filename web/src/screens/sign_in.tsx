@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door: a name and a password, or the link of somebody who has neither yet.
+// The door: a name and a password, or the link of somebody who has neither yet, or no password any
+// more.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { is_fault_of, is_refused_with, Unsettled } from '../asking';
+import type { Invitation } from '../route';
 import { fault_text, use_shell, use_title } from '../shell';
 import { Field, typed, typed_exactly } from '../widgets/field';
 import { Form } from '../widgets/form';
@@ -44,9 +46,10 @@ export function SignInScreen() {
   );
 }
 
-export function InvitationScreen({ token }: { token: string }) {
+export function InvitationScreen({ token, is_for }: Invitation) {
   const { api, look, notices, router } = use_shell();
-  // The link is spent as soon as there is an account, so what fails from then on is said elsewhere.
+  const is_new = is_for === 'account';
+  // The link is spent once it has done its work, so what fails from then on is said elsewhere.
   const enter = async (name: string, password: string) => {
     router.go('#/');
     try {
@@ -56,10 +59,11 @@ export function InvitationScreen({ token }: { token: string }) {
     }
   };
   const send = async (form: HTMLFormElement) => {
-    const name = typed(form, 'name').normalize('NFC');
+    const name = is_new ? typed(form, 'name').normalize('NFC') : '';
     const password = typed_exactly(form, 'password');
     const made = await api.redeem(token, name || null, password);
-    notices.done(look.say('invitation.done', { name: made.name }));
+    notices.done(look.say(is_new ? 'invitation.done' : 'invitation.password_done',
+      { name: made.name }));
     await enter(made.name, password);
   };
   const says = (fault: unknown) => {
@@ -68,11 +72,14 @@ export function InvitationScreen({ token }: { token: string }) {
     return is_fault_of(fault, '/name') ? look.say('invitation.name_refused') : null;
   };
   return (
-    <Door title={look.say('invitation.title')}>
-      <Form action={look.say('invitation.do')} send={send} says={says}>
-        <Field label={look.say('name')} name="name" maxLength={name_length_max}
-          autocomplete="username" autocapitalize="off" spellcheck={false}
-          hint={look.say('invitation.name_hint')} />
+    <Door title={look.say(is_new ? 'invitation.title' : 'invitation.password_title')}>
+      <Form action={look.say(is_new ? 'invitation.do' : 'invitation.password_do')} send={send}
+        says={says}>
+        {is_new && (
+          <Field label={look.say('name')} name="name" maxLength={name_length_max}
+            autocomplete="username" autocapitalize="off" spellcheck={false}
+            hint={look.say('invitation.name_hint')} />
+        )}
         <PasswordField label={look.say('password')} name="password" is_new />
       </Form>
     </Door>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may sign in, and what each may do. First passwords are made here, so that nobody thinks up a
-// weak one for somebody else.
+// weak one for somebody else; for a forgotten one there is a link, by which its owner chooses.
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { staff_roles, type StaffAccount, type StaffChange, type StaffRole } from '../api';
 import { is_fault_of, is_refused_with } from '../asking';
 import { new_password } from '../new_password';
-import { address_of } from '../route';
+import { address_of, password_link } from '../route';
 import { fault_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
 import { Badge } from '../widgets/badge';
@@ -24,18 +24,20 @@ const name_length_max = 100;
 
 type Act = 'role' | 'lock' | 'unlock' | 'password' | 'remove';
 
-interface Credentials {
+// What is shown once, to be handed over.
+interface Handed {
   readonly name: string;
-  readonly password: string;
+  readonly what: 'password' | 'link';
+  readonly secret: string;
 }
 
-function NewAccount({ close, made }: { close: () => void; made: (of: Credentials) => void }) {
+function NewAccount({ close, made }: { close: () => void; made: (of: Handed) => void }) {
   const { api, look } = use_shell();
   const send = async (form: HTMLFormElement) => {
     const password = new_password();
     const name = typed(form, 'name').normalize('NFC');
     const account = await api.create_staff(name, typed(form, 'role') as StaffRole, password);
-    made({ name: account.name, password });
+    made({ name: account.name, what: 'password', secret: password });
   };
   const says = (fault: unknown) =>
     is_fault_of(fault, '/name') ? look.say('staff.name_refused') : null;
@@ -55,8 +57,8 @@ function Acts({ account, ask }: { account: StaffAccount; ask: (act: Act) => void
   const { look, session } = use_shell();
   const is_oneself = account.id === session.caller.value?.staff_id;
   const acts: readonly Act[] = [
-    'role', account.disabled_at ? 'unlock' : 'lock', ...(is_oneself ? [] : ['password' as const]),
-    'remove',
+    'role', account.disabled_at ? 'unlock' : 'lock',
+    ...(is_oneself || account.disabled_at ? [] : ['password' as const]), 'remove',
   ];
   return (
     <div class="buttons">
@@ -104,7 +106,7 @@ function Accounts({ accounts, ask }: {
 }
 
 // What is done to an account; each says how it went.
-function use_acts(list: Listed<StaffAccount>, told: (of: Credentials) => void) {
+function use_acts(list: Listed<StaffAccount>, told: (of: Handed) => void) {
   const { api, look, notices, session } = use_shell();
   async function attempt(whom: StaffAccount, act: () => Promise<void>) {
     try {
@@ -126,9 +128,8 @@ function use_acts(list: Listed<StaffAccount>, told: (of: Credentials) => void) {
   return {
     change,
     reset: (whom: StaffAccount) => attempt(whom, async () => {
-      const password = new_password();
-      await api.set_password(whom.id, password);
-      told({ name: whom.name, password });
+      const { token } = await api.make_link(whom.id);
+      told({ name: whom.name, what: 'link', secret: password_link(window.location, token) });
     }),
     remove: (whom: StaffAccount) => attempt(whom, async () => {
       await api.remove_staff(whom.id);
@@ -167,17 +168,17 @@ export function StaffScreen() {
   const list = use_list<StaffAccount>(
     (cursor, stop) => api.staff({ cursor, limit: page_rows }, stop), []);
   const is_making = useMemo(() => signal(false), []);
-  const fresh = useMemo(() => signal<Credentials | null>(null), []);
+  const fresh = useMemo(() => signal<Handed | null>(null), []);
   const asking = useMemo(() => signal<{ act: Act; whom: StaffAccount } | null>(null), []);
-  const acts = use_acts(list, (credentials) => { fresh.value = credentials; });
+  const acts = use_acts(list, (handed) => { fresh.value = handed; });
   // It may be made although nobody was told so.
   const close = () => {
     is_making.value = false;
     list.reload();
   };
-  const made = (credentials: Credentials) => {
+  const made = (handed: Handed) => {
     is_making.value = false;
-    fresh.value = credentials;
+    fresh.value = handed;
     list.reload();
   };
   return (
@@ -198,8 +199,8 @@ export function StaffScreen() {
         <AskFor {...asking.value} acts={acts} close={() => { asking.value = null; }} />
       )}
       {fresh.value && (
-        <Secret title={look.say('staff.password_for', { name: fresh.value.name })}
-          about={look.say('staff.password_once')} secret={fresh.value.password}
+        <Secret title={look.say(`staff.${fresh.value.what}_for`, { name: fresh.value.name })}
+          about={look.say(`staff.${fresh.value.what}_once`)} secret={fresh.value.secret}
           close={() => { fresh.value = null; }} />
       )}
     </>

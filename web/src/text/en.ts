@@ -23,6 +23,9 @@ export const en = {
   'invitation.title': 'Welcome', 'invitation.do': 'Make my account and sign in',
   'invitation.name_hint': 'If you were invited, the link knows your name: leave this empty.',
   'invitation.done': 'There is an account for {name} now',
+  'invitation.password_title': 'Choose a new password',
+  'invitation.password_do': 'Set the password and sign in',
+  'invitation.password_done': 'The password of {name} is changed',
   'invitation.useless':
     'This link was used already, or has expired after 24 hours. Ask for a new one.',
   'invitation.unsettled':
@@ -60,7 +63,11 @@ export const en = {
   'staff.unlock': 'Unlock', 'staff.unlock_of': 'Unlock {name}',
   'staff.unlock_about': 'The password is still the same.',
   'staff.password': 'New password', 'staff.password_of': 'New password for {name}',
-  'staff.password_about': 'A new password is made and shown once. All sessions end.',
+  'staff.password_about':
+    'A link is made and shown once, by which the person chooses a password within 24 hours. ' +
+    'Until then the old one is good.',
+  'staff.link_for': 'Link for {name}',
+  'staff.link_once': 'Hand it over. It is good once, until a newer one is made. Not shown again.',
   'staff.password_for': 'Password of {name}',
   'staff.password_once': 'Hand it over; under “My account” it can be changed. Not shown again.',
   'staff.remove': 'Remove', 'staff.remove_of': 'Remove {name}',
