@@ -25,10 +25,12 @@ inline constexpr std::size_t errors_kept_max = 100;
 
 // A fault, with the line on which its row begins, counted as an editor counts (the first is 1).
 // `column` is empty when the fault is not that of one named column. Both texts are valid UTF-8.
+// `code` names the kind of fault for programs, and stays as it is when `detail` is worded anew.
 struct cell_error {
     std::size_t row;
     std::string column;
     std::string detail;
+    std::string_view code; // of static storage
 };
 
 // One data row without fault: as many cells as the table has columns, in the file's order.
