@@ -185,7 +185,7 @@ result<void> list_skus(db::transaction& tx, uuid const& id, std::vector<sku> con
     refused_rows refused("skus");
     for (std::size_t i = 0; i < skus.size(); ++i)
         if (!known.contains(skus[i]))
-            refused.add(i, no_such_item(skus[i]));
+            refused.add(i, skus[i], no_such_item(skus[i]));
     if (!refused.is_empty())
         return std::move(refused).to_refusal();
     tx.exec(sql::counts::add_skus, id, skus);
@@ -249,9 +249,9 @@ result<void> check_entries(db::transaction& tx, enter_counted_command const& cmd
     refused_rows refused("entries");
     for (std::size_t i = 0; i < skus.size(); ++i) {
         if (!known.contains(skus[i]))
-            refused.add(i, no_such_item(skus[i]));
+            refused.add(i, skus[i], no_such_item(skus[i]));
         else if (auto fault = fault_of(cmd.entries[i], c, listed))
-            refused.add(i, {.code = errc::validation_failed, .detail = std::move(*fault)});
+            refused.add(i, skus[i], {.code = errc::validation_failed, .detail = std::move(*fault)});
     }
     if (!refused.is_empty())
         return std::move(refused).to_refusal();
@@ -356,7 +356,7 @@ result<std::map<std::string, std::int64_t>> move_entries(db::transaction& tx, le
         auto const before = book.level(at).on_hand;
         auto on_hand = new_on_hand(rows[i], book.level(at));
         if (!on_hand) {
-            refused.add(i, std::move(on_hand).error());
+            refused.add(i, rows[i].sku, std::move(on_hand).error());
             continue;
         }
         book.move(at, {.kind = movement_kind::counted,

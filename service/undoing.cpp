@@ -72,7 +72,8 @@ result<void> move_back(ledger& book, std::vector<db::imports::moved_level> const
         if (!on_hand) {
             if (on_hand.error().code == errc::would_be_short)
                 after.short_levels.push_back(row.at);
-            refused.add(static_cast<std::size_t>(row.line), std::move(on_hand).error());
+            refused.add_line(static_cast<std::size_t>(row.line), row.at.sku.str(),
+                             std::move(on_hand).error());
             continue;
         }
         book.move(row.at, {.kind = movement_kind::adjusted,
