@@ -457,7 +457,7 @@ result<outcome<shown_count>> counts::apply(db::link& link, uuid const& id, staff
     auto applied = db::transact(link, [&](db::transaction& tx) {
         ledger book(tx);
         auto done = apply_once(tx, book, id, by);
-        if (!book.movements().empty())
+        if (!book.movements().empty()) // else it may be its own commit that was in doubt
             moved = book.movements();
         return done;
     });
