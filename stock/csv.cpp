@@ -511,6 +511,13 @@ table read(std::string_view text, layout const& expected)
     return reader(text, expected).read();
 }
 
+std::string harmless(std::string_view text)
+{
+    bool const is_formula = !text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) !=
+                                                 std::string_view::npos;
+    return (is_formula ? "'" : "") + std::string(text);
+}
+
 void writer::row(std::span<std::string_view const> cells)
 {
     // A lone empty cell would be an empty line, which is no row.
