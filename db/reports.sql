@@ -65,16 +65,18 @@ SELECT count(*)
          WHERE at >= :since::timestamptz AND at < :until::timestamptz
          LIMIT :count_max::bigint) AS counted;
 
--- name: sums_by_reason(since, until) :many
+-- Counted no further than this: a release may give any reason.
+-- name: sums_by_reason(since, until, row_count) :many
 SELECT NULL::text, m.kind, m.reason, count(*), sum(m.on_hand_delta)::text,
        sum(m.reserved_delta)::text
   FROM movement m
  WHERE m.at >= :since::timestamptz AND m.at < :until::timestamptz
  GROUP BY m.kind, m.reason
- ORDER BY m.kind, m.reason;
+ ORDER BY m.kind, m.reason
+ LIMIT :row_count::bigint;
 
 -- The same for each of the next SKUs.
--- name: sums_by_sku(since, until, after, sku_count) :many
+-- name: sums_by_sku(since, until, after, sku_count, row_count) :many
 SELECT s.sku, s.kind, s.reason, s.movements, s.on_hand_delta::text, s.reserved_delta::text
   FROM (SELECT m.sku, m.kind, m.reason, count(*) AS movements,
                sum(m.on_hand_delta) AS on_hand_delta, sum(m.reserved_delta) AS reserved_delta,
@@ -83,4 +85,5 @@ SELECT s.sku, s.kind, s.reason, s.movements, s.on_hand_delta::text, s.reserved_d
          WHERE m.at >= :since::timestamptz AND m.at < :until::timestamptz AND m.sku > :after
          GROUP BY m.sku, m.kind, m.reason) AS s
  WHERE s.place <= :sku_count::bigint
- ORDER BY s.sku, s.kind, s.reason;
+ ORDER BY s.sku, s.kind, s.reason
+ LIMIT :row_count::bigint;

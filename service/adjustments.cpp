@@ -168,8 +168,9 @@ refused_rows move_rows(ledger& book, bulk_adjust_command const& cmd, aftermath& 
     for (std::size_t i = 0; i < cmd.rows.size(); ++i) {
         auto const& row = cmd.rows[i];
         if (!book.has(row.at)) {
-            refused.add(i, {.code = errc::unknown_sku,
-                            .detail = "There is no item " + row.at.sku.str() + "."});
+            refused.add(i, row.at.sku.str(),
+                        {.code = errc::unknown_sku,
+                         .detail = "There is no item " + row.at.sku.str() + "."});
             continue;
         }
         auto const before = book.level(row.at).on_hand;
@@ -180,7 +181,7 @@ refused_rows move_rows(ledger& book, bulk_adjust_command const& cmd, aftermath& 
         }
         if (on_hand.error().code == errc::would_be_short)
             after.short_levels.push_back(row.at);
-        refused.add(i, std::move(on_hand).error());
+        refused.add(i, row.at.sku.str(), std::move(on_hand).error());
     }
     return refused;
 }

@@ -185,7 +185,7 @@ result<void> list_skus(db::transaction& tx, uuid const& id, std::vector<sku> con
     refused_rows refused("skus");
     for (std::size_t i = 0; i < skus.size(); ++i)
         if (!known.contains(skus[i]))
-            refused.add(i, no_such_item(skus[i]));
+            refused.add(i, skus[i], no_such_item(skus[i]));
     if (!refused.is_empty())
         return std::move(refused).to_refusal();
     tx.exec(sql::counts::add_skus, id, skus);
@@ -249,9 +249,9 @@ result<void> check_entries(db::transaction& tx, enter_counted_command const& cmd
     refused_rows refused("entries");
     for (std::size_t i = 0; i < skus.size(); ++i) {
         if (!known.contains(skus[i]))
-            refused.add(i, no_such_item(skus[i]));
+            refused.add(i, skus[i], no_such_item(skus[i]));
         else if (auto fault = fault_of(cmd.entries[i], c, listed))
-            refused.add(i, {.code = errc::validation_failed, .detail = std::move(*fault)});
+            refused.add(i, skus[i], {.code = errc::validation_failed, .detail = std::move(*fault)});
     }
     if (!refused.is_empty())
         return std::move(refused).to_refusal();
@@ -356,7 +356,7 @@ result<std::map<std::string, std::int64_t>> move_entries(db::transaction& tx, le
         auto const before = book.level(at).on_hand;
         auto on_hand = new_on_hand(rows[i], book.level(at));
         if (!on_hand) {
-            refused.add(i, std::move(on_hand).error());
+            refused.add(i, rows[i].sku, std::move(on_hand).error());
             continue;
         }
         book.move(at, {.kind = movement_kind::counted,
@@ -373,13 +373,16 @@ result<std::map<std::string, std::int64_t>> move_entries(db::transaction& tx, le
     return versions;
 }
 
-result<outcome<shown_count>> close_once(db::transaction& tx, uuid const& id, staff const& by,
-                                        std::string_view state)
+// Whether something was found done already. What the count looks like then is read once this is
+// committed: nobody waits for levels while an answer is put together.
+enum class deed { done_now, done_before };
+
+deed close_once(db::transaction& tx, uuid const& id, staff const& by, std::string_view state)
 {
     tx.exec(sql::counts::close, id, state, by.actor);
-    HOLDFAST_TRY(auto shown, show_in(tx, id));
-    note_deed(tx, by, fmt::format("count.{}", state), shown.count);
-    return outcome<shown_count>{std::move(shown), false};
+    auto const c = tx.maybe<stock_count>(sql::counts::find, id);
+    note_deed(tx, by, fmt::format("count.{}", state), c.value());
+    return deed::done_now;
 }
 
 // What was found is what the levels are, also where nothing was missing.
@@ -392,21 +395,29 @@ void note_statements(db::transaction& tx, uuid const& id, location const& where)
 }
 
 // What is closed already in the way that is asked for is done; in another way it cannot be.
-result<outcome<shown_count>> closed_before(db::transaction& tx, uuid const& id,
-                                           locked_count const& c, std::string_view wanted)
+result<deed> closed_before(locked_count const& c, std::string_view wanted)
 {
     if (c.state != wanted)
         return closed(c.state);
-    HOLDFAST_TRY(auto shown, show_in(tx, id));
-    return outcome<shown_count>{std::move(shown), true};
+    return deed::done_before;
 }
 
-result<outcome<shown_count>> apply_once(db::transaction& tx, ledger& book, uuid const& id,
-                                        staff const& by)
+result<outcome<shown_count>> shown_after(db::link& link, uuid const& id, result<deed> const& done)
+{
+    if (!done)
+        return done.error();
+    return db::read(link, db::scope::snapshot,
+                    [&](db::transaction& tx) -> result<outcome<shown_count>> {
+                        HOLDFAST_TRY(auto shown, show_in(tx, id));
+                        return outcome<shown_count>{std::move(shown), *done == deed::done_before};
+                    });
+}
+
+result<deed> apply_once(db::transaction& tx, ledger& book, uuid const& id, staff const& by)
 {
     HOLDFAST_TRY(auto const c, lock(tx, id));
     if (c.state != "open")
-        return closed_before(tx, id, c, "applied");
+        return closed_before(c, "applied");
     HOLDFAST_TRY(auto const versions, move_entries(tx, book, id, by, c.where));
     book.write();
     std::vector<std::string> skus;
@@ -457,23 +468,24 @@ result<outcome<shown_count>> counts::apply(db::link& link, uuid const& id, staff
     auto applied = db::transact(link, [&](db::transaction& tx) {
         ledger book(tx);
         auto done = apply_once(tx, book, id, by);
-        if (!book.movements().empty())
+        if (!book.movements().empty()) // else it may be its own commit that was in doubt
             moved = book.movements();
         return done;
     });
     if (applied)
         count(metrics_, moved);
-    return applied;
+    return shown_after(link, id, applied);
 }
 
 result<outcome<shown_count>> counts::cancel(db::link& link, uuid const& id, staff const& by) const
 {
-    return db::transact(link, [&](db::transaction& tx) -> result<outcome<shown_count>> {
+    auto const cancelled = db::transact(link, [&](db::transaction& tx) -> result<deed> {
         HOLDFAST_TRY(auto const c, lock(tx, id));
         if (c.state != "open")
-            return closed_before(tx, id, c, "cancelled");
+            return closed_before(c, "cancelled");
         return close_once(tx, id, by, "cancelled");
     });
+    return shown_after(link, id, cancelled);
 }
 
 } // namespace holdfast

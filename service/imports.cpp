@@ -44,12 +44,19 @@ struct import_row {
 // Collects the faults of a file, the first of them in full.
 class fault_list {
 public:
-    void add(std::size_t line, std::string column, std::string detail)
+    void add(csv::cell_error what, std::string_view of_sku = {})
     {
         if (++count_ > errors_max)
             return;
-        auto pointer = "/rows/" + std::to_string(line) + (column.empty() ? "" : "/" + column);
-        errors_.push_back({std::move(pointer), std::move(detail), line, std::move(column)});
+        auto pointer =
+            "/rows/" + std::to_string(what.row) + (what.column.empty() ? "" : "/" + what.column);
+        errors_.push_back({.pointer = std::move(pointer),
+                           .detail = std::move(what.detail),
+                           .row = what.row,
+                           .column = std::move(what.column),
+                           .fault = what.code});
+        if (!of_sku.empty())
+            errors_.back().sku = of_sku;
     }
 
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0; }
@@ -64,7 +71,7 @@ public:
     void add_all(csv::table& t)
     {
         for (auto& e : t.errors)
-            add(e.row, std::move(e.column), std::move(e.detail));
+            add(std::move(e));
         count_ = std::max(count_, t.error_count);
     }
 
@@ -83,16 +90,16 @@ public:
         added_ = 0;
         auto const sku_text = cell("sku");
         if (auto fault = sku::fault_of(sku_text))
-            add("sku", *fault);
+            add("sku", "sku-invalid", *fault);
         auto const place = cell("location").empty() ? std::string_view("main") : cell("location");
         if (auto fault = location::fault_of(place))
-            add("location", *fault);
+            add("location", "location-invalid", *fault);
         auto const quantity = number("quantity", {0, level_max});
         if (!quantity && cell("quantity").empty())
-            add("quantity", "is required");
+            add("quantity", "value-missing", "is required");
         auto const name = cell("name");
         if (auto fault = fault_of_text(name, name_length_max))
-            add("name", *fault);
+            add("name", "name-invalid", *fault);
         import_row row{.line = r.line,
                        .at = {sku(std::string(sku_text)), location(std::string(place))},
                        .quantity = quantity.value_or(0),
@@ -109,10 +116,12 @@ private:
         units max;
     };
 
-    void add(std::string column, std::string detail)
+    void add(std::string_view column, std::string_view code, std::string detail)
     {
         ++added_;
-        faults_.add(row_->line, std::move(column), std::move(detail));
+        auto const of_sku = cell("sku");
+        faults_.add({row_->line, std::string(column), std::move(detail), code},
+                    sku::fault_of(of_sku) ? std::string_view() : of_sku);
     }
 
     std::string_view cell(std::string_view column) const
@@ -130,7 +139,7 @@ private:
         auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (problem != std::errc() || end != text.data() + text.size() || value < allowed.min ||
             value > allowed.max) {
-            add(std::string(column),
+            add(column, "number-invalid",
                 fmt::format("must be a whole number from {} to {}", allowed.min, allowed.max));
             return std::nullopt;
         }
@@ -145,7 +154,7 @@ private:
         // Spreadsheets write them in capitals.
         bool const is_true = text == "true" || text == "TRUE";
         if (!is_true && text != "false" && text != "FALSE")
-            add(std::string(column), "must be true or false");
+            add(column, "flag-invalid", "must be true or false");
         return is_true;
     }
 
@@ -162,14 +171,18 @@ void check_repeats(std::vector<import_row> const& rows, fault_list& faults)
     for (auto const& row : rows) {
         auto const [first, is_new] = seen.emplace(row.at, row.line);
         if (!is_new)
-            faults.add(row.line, "sku",
-                       fmt::format("this SKU and location stand in row {} already", first->second));
+            faults.add({row.line, "sku",
+                        fmt::format("this SKU and location stand in row {} already", first->second),
+                        "row-repeated"},
+                       row.at.sku.str());
         auto const [other, is_first] = settings.emplace(row.at.sku.str(), &row);
         auto const& o = *other->second;
         if (!is_first && (o.name != row.name || o.max_per_customer != row.max_per_customer ||
                           o.low_stock_at != row.low_stock_at || o.on_sale != row.on_sale))
-            faults.add(row.line, "sku",
-                       fmt::format("row {} has other settings for this item", o.line));
+            faults.add({row.line, "sku",
+                        fmt::format("row {} has other settings for this item", o.line),
+                        "settings-differ"},
+                       row.at.sku.str());
     }
 }
 
@@ -306,7 +319,8 @@ public:
             if (items_.contains(row.at.sku.str()))
                 judge(row, level_of(row.at));
             else
-                faults_.add(row.line, "sku", "there is no such item; mode set creates items");
+                refuse(row, "sku", slug(errc::unknown_sku),
+                       "there is no such item; mode set creates items");
         }
     }
 
@@ -323,17 +337,24 @@ public:
     }
 
 private:
+    void refuse(import_row const& row, std::string_view column, std::string_view code,
+                std::string detail)
+    {
+        faults_.add({row.line, std::string(column), std::move(detail), code}, row.at.sku.str());
+    }
+
     void judge(import_row const& row, stock_level const& level)
     {
         auto const before = level.on_hand;
         auto const after = cmd_.mode == import_mode::add ? before + row.quantity : row.quantity;
         bool const is_new = !present_.contains(row.at.sku.str());
         if (after > level_max)
-            return faults_.add(row.line, "quantity", "the level would pass the largest number");
+            return refuse(row, "quantity", slug(errc::quantity_overflow),
+                          "the level would pass the largest number");
         if (after < level.reserved && after < before && cmd_.mode != import_mode::count) {
             short_levels_.push_back(row.at);
-            return faults_.add(row.line, "quantity",
-                               fmt::format("{} units are reserved", level.reserved));
+            return refuse(row, "quantity", slug(errc::would_be_short),
+                          fmt::format("{} units are reserved", level.reserved));
         }
         note(row, level, after, is_new);
         if (after != before)

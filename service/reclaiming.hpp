@@ -13,6 +13,7 @@
 #include "stock/sku.hpp"
 
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace holdfast {
@@ -37,12 +38,17 @@ auto reclaiming(db::link& link, metrics& counted, Work const& work)
         bool is_nothing_due = false;
         for (int round = 0; round < rounds_max; ++round) {
             aftermath after;
+            // Work that is run again because its commit was in doubt, and had gone through, finds
+            // itself done and moves nothing: what it moved the first time is what is counted.
+            std::vector<movement> in_doubt;
             auto done = db::transact(link, [&](db::transaction& tx) {
-                after = {}; // it may be run again
+                if (!after.moved.empty())
+                    in_doubt = std::move(after.moved);
+                after = {};
                 return work(tx, after);
             });
             if (done)
-                count(counted, after.moved);
+                count(counted, after.moved.empty() ? in_doubt : after.moved);
             if (done || after.short_levels.empty() || is_nothing_due)
                 return done;
             is_nothing_due = expire_due(link, after.short_levels, counted) == 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,12 +20,22 @@ public:
     // The rows are elements of `member`, such as "rows". It has to outlive this.
     explicit refused_rows(std::string_view member) : member_(member) {}
 
-    void add(std::size_t row, refusal why)
+    void add(std::size_t row, std::string of_sku, refusal why)
     {
         first_ = rows_.empty() ? why.code : std::min(first_, why.code);
         if (++count_ <= listed_max)
-            rows_.push_back(
-                {fmt::format("/{}/{}", member_, row), std::move(why.detail), 0, {}, why.code});
+            rows_.push_back({.pointer = fmt::format("/{}/{}", member_, row),
+                             .detail = std::move(why.detail),
+                             .code = why.code,
+                             .sku = std::move(of_sku)});
+    }
+
+    // The same of a row of a file, counted as an editor counts.
+    void add_line(std::size_t line, std::string of_sku, refusal why)
+    {
+        add(line, std::move(of_sku), std::move(why));
+        if (count_ <= listed_max)
+            rows_.back().row = line;
     }
 
     [[nodiscard]] bool is_empty() const noexcept { return rows_.empty(); }

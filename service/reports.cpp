@@ -7,12 +7,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 namespace holdfast::reports {
 
 namespace {
 
 constexpr std::size_t items_looked_max = 1000;
+constexpr int pages_of_file_max = 100;
+
+refusal too_much(std::string_view of, std::size_t max)
+{
+    return {.code = errc::validation_failed,
+            .detail = fmt::format("The period has too many {}.", of),
+            .errors = {{"/query/from",
+                        fmt::format("must begin a period of at most {} {}: choose a shorter one",
+                                    max, of)}}};
+}
 
 // The sums of the first `limit` SKUs, and the last of these when there are more.
 movement_page cut(std::vector<movement_sum> found, std::size_t limit)
@@ -48,6 +61,20 @@ low_stock_page low_stock(db::link& link, low_stock_query const& query)
     });
 }
 
+low_stock_page low_stock_file(db::link& link, low_stock_query const& query)
+{
+    low_stock_page file{.shown = {}, .next = query.after};
+    auto rest = query;
+    for (int i = 0; i < pages_of_file_max && file.next && rest.limit > 0; ++i) {
+        auto page = low_stock(link, rest);
+        std::ranges::move(page.shown, std::back_inserter(file.shown));
+        file.next = std::move(page.next);
+        rest.after = file.next.value_or("");
+        rest.limit = query.limit - file.shown.size();
+    }
+    return file;
+}
+
 held_longest_page held_longest(db::link& link, held_longest_query const& query)
 {
     return db::read(link, db::scope::snapshot, [&](db::transaction& tx) {
@@ -70,18 +97,17 @@ result<movement_page> movements(db::link& link, movement_query const& query)
     return db::read(link, db::scope::snapshot, [&](db::transaction& tx) -> result<movement_page> {
         if (tx.one<std::int64_t>(sql::reports::movements, query.since, query.until,
                                  movements_max + 1) > static_cast<std::int64_t>(movements_max))
-            return refusal{.code = errc::validation_failed,
-                           .detail = "The period has too many movements.",
-                           .errors = {{"/query/from", fmt::format("must begin a period of at most "
-                                                                  "{} movements: choose a shorter "
-                                                                  "one",
-                                                                  movements_max)}}};
+            return too_much("movements", movements_max);
+        auto sums = query.by == grouping::by_reason
+                        ? tx.many<movement_sum>(sql::reports::sums_by_reason, query.since,
+                                                query.until, sums_max + 1)
+                        : tx.many<movement_sum>(sql::reports::sums_by_sku, query.since, query.until,
+                                                query.after, query.limit + 1, sums_max + 1);
+        if (sums.size() > sums_max)
+            return too_much("sums", sums_max);
         if (query.by == grouping::by_reason)
-            return movement_page{
-                tx.many<movement_sum>(sql::reports::sums_by_reason, query.since, query.until), {}};
-        return cut(tx.many<movement_sum>(sql::reports::sums_by_sku, query.since, query.until,
-                                         query.after, query.limit + 1),
-                   query.limit);
+            return movement_page{std::move(sums), {}};
+        return cut(std::move(sums), query.limit);
     });
 }
 

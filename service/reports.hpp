@@ -22,7 +22,13 @@ namespace holdfast::reports {
 inline constexpr std::size_t movements_max = 1'000'000;
 inline constexpr std::chrono::days period_max{92};
 
+// Sums in one answer: a release may give a reason of its own.
+inline constexpr std::size_t sums_max = 50'000;
+
 inline constexpr std::size_t open_lines_max = 100'000;
+
+// Rows of a report that is asked for as a file: what a spreadsheet is still quick with.
+inline constexpr std::size_t file_rows_max = 10'000;
 
 struct low_item {
     std::string sku;
@@ -46,6 +52,10 @@ struct low_stock_page {
 // Items that have no more available than they call low. A page looks at the next 1000 items that
 // say so, and may be short or empty and not the last.
 [[nodiscard]] low_stock_page low_stock(db::link&, low_stock_query const&);
+
+// The same as one long page: goes on through up to 100 of them, each as of its own instant, until
+// it has `limit` items.
+[[nodiscard]] low_stock_page low_stock_file(db::link&, low_stock_query const&);
 
 struct old_hold {
     uuid id;
@@ -95,7 +105,7 @@ struct movement_page {
 };
 
 // What the movements of a period come to. Refusals: validation_failed (there are more than
-// movements_max).
+// movements_max, or more than sums_max sums).
 [[nodiscard]] result<movement_page> movements(db::link&, movement_query const&);
 
 } // namespace holdfast::reports

@@ -72,7 +72,8 @@ result<void> move_back(ledger& book, std::vector<db::imports::moved_level> const
         if (!on_hand) {
             if (on_hand.error().code == errc::would_be_short)
                 after.short_levels.push_back(row.at);
-            refused.add(static_cast<std::size_t>(row.line), std::move(on_hand).error());
+            refused.add_line(static_cast<std::size_t>(row.line), row.at.sku.str(),
+                             std::move(on_hand).error());
             continue;
         }
         book.move(row.at, {.kind = movement_kind::adjusted,
@@ -88,29 +89,31 @@ result<void> move_back(ledger& book, std::vector<db::imports::moved_level> const
     return {};
 }
 
-void note_undoing(db::transaction& tx, undo_command const& cmd, past_import const& undone)
+void note_undoing(db::transaction& tx, undo_command const& cmd)
 {
+    auto const made = db::imports::find(tx, cmd.id).value(); // it is locked
     json_writer detail;
     detail.begin_object();
     detail.member("id", cmd.id);
-    detail.member("mode", undone.made.mode);
-    detail.member("rows", undone.made.rows);
+    detail.member("mode", made.mode);
+    detail.member("rows", made.rows);
     detail.end_object();
     trail::note(tx, cmd.by, {"import.undone", "catalogue", detail.take()});
 }
 
+// Whether it was undone before. What was left alone is read once this is committed: nobody waits
+// for levels while an answer is put together.
+enum class undoing { now, before };
+
 // Locks as an import does: items in the order of their SKUs, then levels.
-result<outcome<past_import>> undo_once(db::transaction& tx, undo_command const& cmd,
-                                       aftermath& after)
+result<undoing> undo_once(db::transaction& tx, undo_command const& cmd, aftermath& after)
 {
     tx.allow(patience);
     auto const is_undone = db::imports::lock(tx, cmd.id);
     if (!is_undone)
         return no_such_import();
-    if (*is_undone) {
-        HOLDFAST_TRY(auto shown, show_in(tx, cmd.id));
-        return outcome<past_import>{std::move(shown), true};
-    }
+    if (*is_undone)
+        return undoing::before;
     db::imports::lock_items(tx, cmd.id);
     std::vector<level_key> keys;
     for (auto const& row : db::imports::levels(tx, cmd.id))
@@ -122,10 +125,9 @@ result<outcome<past_import>> undo_once(db::transaction& tx, undo_command const& 
     book.write();
     db::imports::put_settings_back(tx, cmd.id);
     db::imports::close(tx, cmd.id, cmd.by.actor);
-    HOLDFAST_TRY(auto shown, show_in(tx, cmd.id));
-    note_undoing(tx, cmd, shown);
+    note_undoing(tx, cmd);
     after.moved = book.movements();
-    return outcome<past_import>{std::move(shown), false};
+    return undoing::now;
 }
 
 } // namespace
@@ -145,9 +147,12 @@ result<past_import> imports::show(db::link& link, uuid const& id) const
 
 result<outcome<past_import>> imports::undo(db::link& link, undo_command const& cmd) const
 {
-    return reclaiming(link, metrics_, [&](db::transaction& tx, aftermath& after) {
-        return undo_once(tx, cmd, after);
-    });
+    HOLDFAST_TRY(auto const done,
+                 reclaiming(link, metrics_, [&](db::transaction& tx, aftermath& after) {
+                     return undo_once(tx, cmd, after);
+                 }));
+    HOLDFAST_TRY(auto shown, show(link, cmd.id));
+    return outcome<past_import>{std::move(shown), done == undoing::before};
 }
 
 } // namespace holdfast

@@ -31,6 +31,13 @@ struct record_fault {
     std::size_t line;
     std::size_t field;
     std::string detail;
+    std::string_view code;
+};
+
+// What is wrong with a name of a column.
+struct objection {
+    std::string_view code;
+    std::string detail;
 };
 
 // One row as it stands in the file. Fields past the last column are counted, not kept.
@@ -193,7 +200,7 @@ private:
     void read_table();
     bool read_header();
     void name_columns();
-    std::string objection_to(std::string_view name) const;
+    std::optional<objection> objection_to(std::string_view name) const;
     void read_rows();
     bool check_row();
     bool check_field(std::size_t index);
@@ -213,8 +220,9 @@ private:
     }
 
     std::string_view column_name(std::size_t index) const;
-    void note(std::size_t line, std::string_view detail);
-    void fail(std::size_t line, std::string_view column, std::string_view detail);
+    void note(std::size_t line, std::string_view code, std::string_view detail);
+    void fail(std::size_t line, std::string_view column, std::string_view code,
+              std::string_view detail);
 
     layout const& expected_;
     std::shared_ptr<cell_storage> storage_;
@@ -243,14 +251,14 @@ table reader::read() &&
 void reader::read_table()
 {
     if (auto const detail = foreign_format(text_); !detail.empty()) {
-        fail(1, "", detail);
+        fail(1, "", "not-csv", detail);
         return;
     }
     if (is_at(byte_order_mark))
         at_ = byte_order_mark.size();
     skip_empty_lines();
     if (is_at_end()) {
-        fail(1, "", "the file is empty; its first line must name the columns");
+        fail(1, "", "file-empty", "the file is empty; its first line must name the columns");
         return;
     }
     has_bad_bytes_ = find_bad_byte(text_) != std::string_view::npos;
@@ -265,17 +273,18 @@ bool reader::read_header()
 {
     read_record();
     if (record_.fault) {
-        fail(record_.fault->line, "", record_.fault->detail);
+        fail(record_.fault->line, "", record_.fault->code, record_.fault->detail);
         return false;
     }
     if (record_.field_count > columns_max) {
-        fail(record_.line, "", "more than " + std::to_string(columns_max) + " columns");
+        fail(record_.line, "", "too-many-columns",
+             "more than " + std::to_string(columns_max) + " columns");
         return false;
     }
     name_columns();
     for (auto const name : expected_.required)
         if (!table_.column_index(name))
-            fail(record_.line, name, "this required column is missing");
+            fail(record_.line, name, "column-missing", "this required column is missing");
 
     fields_kept_max_ = table_.columns.size();
     if (!table_.has_errors()) {
@@ -294,24 +303,24 @@ void reader::name_columns()
         auto const position = "column " + std::to_string(table_.columns.size() + 1);
         std::string name;
         if (auto const bad = find_bad_byte(field); bad != std::string_view::npos) {
-            fail(record_.line, "", position + ": " + describe_bad_byte(field[bad]));
+            fail(record_.line, "", "not-utf-8", position + ": " + describe_bad_byte(field[bad]));
         } else if (name = normalised(field); name.empty()) {
-            fail(record_.line, "", position + " has no name");
-        } else if (auto const objection = objection_to(name); !objection.empty()) {
+            fail(record_.line, "", "column-unnamed", position + " has no name");
+        } else if (auto const found = objection_to(name)) {
             name = shown(name);
-            fail(record_.line, name, objection);
+            fail(record_.line, name, found->code, found->detail);
         }
         table_.columns.push_back(std::move(name));
     }
 }
 
-std::string reader::objection_to(std::string_view name) const
+std::optional<objection> reader::objection_to(std::string_view name) const
 {
     if (!contains(expected_.required, name) && !contains(expected_.optional, name))
-        return "unknown column; known are " + known_columns(expected_);
+        return objection{"column-unknown", "unknown column; known are " + known_columns(expected_)};
     if (table_.column_index(name))
-        return "this column appears more than once";
-    return {};
+        return objection{"column-repeated", "this column appears more than once"};
+    return std::nullopt;
 }
 
 void reader::read_rows()
@@ -320,7 +329,8 @@ void reader::read_rows()
     std::size_t row_count = 0;
     for (skip_empty_lines(); !is_at_end(); skip_empty_lines()) {
         if (++row_count > rows_max) {
-            fail(line_, "", "more than " + std::to_string(rows_max) + " rows; split the file");
+            fail(line_, "", "too-many-rows",
+                 "more than " + std::to_string(rows_max) + " rows; split the file");
             return;
         }
         read_record();
@@ -335,7 +345,7 @@ bool reader::check_row()
 {
     // After a quote in the wrong place the fields that follow are a guess: one error is the truth.
     if (auto const& fault = record_.fault) {
-        fail(fault->line, column_name(fault->field), fault->detail);
+        fail(fault->line, column_name(fault->field), fault->code, fault->detail);
         return false;
     }
     bool is_good = true;
@@ -344,7 +354,7 @@ bool reader::check_row()
 
     auto const wanted = table_.columns.size();
     if (record_.field_count != wanted) {
-        fail(record_.line, "",
+        fail(record_.line, "", "field-count",
              "the number of columns is " + std::to_string(wanted) + ", the number of fields is " +
                  std::to_string(record_.field_count));
         is_good = false;
@@ -356,14 +366,14 @@ bool reader::check_field(std::size_t index)
 {
     auto const field = record_.fields[index];
     if (field.size() > field_bytes_max) {
-        fail(record_.line, column_name(index),
+        fail(record_.line, column_name(index), "field-too-long",
              "the field is longer than " + std::to_string(field_bytes_max) + " bytes");
         return false;
     }
     if (!has_bad_bytes_)
         return true;
     if (auto const bad = find_bad_byte(field); bad != std::string_view::npos) {
-        fail(record_.line, column_name(index), describe_bad_byte(field[bad]));
+        fail(record_.line, column_name(index), "not-utf-8", describe_bad_byte(field[bad]));
         return false;
     }
     return true;
@@ -405,12 +415,12 @@ void reader::skip_plain_text()
         if (c == delimiter_ || c == '\n')
             return;
         if (c == '"')
-            note(record_.line, stray_quote);
+            note(record_.line, "quote-misplaced", stray_quote);
         if (c != '\r')
             continue;
         if (is_at("\r\n"))
             return;
-        note(record_.line, lone_carriage_return);
+        note(record_.line, "line-end", lone_carriage_return);
     }
 }
 
@@ -430,7 +440,7 @@ std::string_view reader::quoted_field()
         at_ = stop;
         if (quote == std::string::npos) {
             // The row may begin higher up; the quote is what must be found.
-            note(opened_on, unterminated_quote);
+            note(opened_on, "quote-unclosed", unterminated_quote);
             break;
         }
         ++at_;
@@ -444,7 +454,7 @@ std::string_view reader::quoted_field()
         if (line_ != opened_on)
             detail += " (quotes opened on line " + std::to_string(opened_on) + ", closed on line " +
                       std::to_string(line_) + ")";
-        note(record_.line, detail);
+        note(record_.line, "quote-misplaced", detail);
         skip_plain_text();
     }
     return std::string_view(text_).substr(begin, end - begin);
@@ -468,16 +478,17 @@ std::string_view reader::column_name(std::size_t index) const
 }
 
 // Keeps a record's first fault; what looks wrong behind it is mostly its consequence.
-void reader::note(std::size_t line, std::string_view detail)
+void reader::note(std::size_t line, std::string_view code, std::string_view detail)
 {
     if (!record_.fault)
-        record_.fault = {line, record_.field_count, std::string(detail)};
+        record_.fault = {line, record_.field_count, std::string(detail), code};
 }
 
-void reader::fail(std::size_t line, std::string_view column, std::string_view detail)
+void reader::fail(std::size_t line, std::string_view column, std::string_view code,
+                  std::string_view detail)
 {
     if (table_.error_count++ < errors_kept_max)
-        table_.errors.push_back({line, std::string(column), std::string(detail)});
+        table_.errors.push_back({line, std::string(column), std::string(detail), code});
 }
 
 bool needs_quotes(std::string_view cell)
@@ -498,6 +509,13 @@ std::optional<std::size_t> table::column_index(std::string_view name) const
 table read(std::string_view text, layout const& expected)
 {
     return reader(text, expected).read();
+}
+
+std::string harmless(std::string_view text)
+{
+    bool const is_formula = !text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) !=
+                                                 std::string_view::npos;
+    return (is_formula ? "'" : "") + std::string(text);
 }
 
 void writer::row(std::span<std::string_view const> cells)

@@ -25,10 +25,12 @@ inline constexpr std::size_t errors_kept_max = 100;
 
 // A fault, with the line on which its row begins, counted as an editor counts (the first is 1).
 // `column` is empty when the fault is not that of one named column. Both texts are valid UTF-8.
+// `code` names the kind of fault for programs, and stays as it is when `detail` is worded anew.
 struct cell_error {
     std::size_t row;
     std::string column;
     std::string detail;
+    std::string_view code; // of static storage
 };
 
 // One data row without fault: as many cells as the table has columns, in the file's order.
@@ -61,6 +63,10 @@ struct table {
 // Reads a whole file. Separator (comma, semicolon or tab) is what the header line has most of.
 // Empty lines do not count as rows. Never throws for what the text holds: see `table::errors`.
 [[nodiscard]] table read(std::string_view text, layout const& expected);
+
+// A text as a cell of a file that people open in a spreadsheet: one that would be a formula there
+// gets an apostrophe in front. Not for files that are to be read again: it alters the text.
+[[nodiscard]] std::string harmless(std::string_view text);
 
 // Writes rows with commas and CRLF, quoting only the cells that need it. The first row is the
 // header.

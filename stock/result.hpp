@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,14 +26,17 @@ struct shortfall {
 };
 
 // One fault in a request: where it is (RFC 6901 JSON pointer) and what is wrong there.
-// `row` and `column` are set for a line of an imported file (row as an editor counts it), `code`
-// for one of many commands in a request, each of which has its own refusal.
+// `row`, `column` and `fault` are set for a line of an imported file (row as an editor counts it;
+// fault is the kind of it, of static storage), `code` for one of many commands in a request, each
+// of which has its own refusal.
 struct invalid_member {
     std::string pointer;
     std::string detail;
     std::size_t row = 0;
     std::string column = {};
     std::optional<errc> code = {};
+    std::string_view fault = {};
+    std::optional<std::string> sku = {}; // of such a row or command, where it names one
 };
 
 // Why a request was refused, with what helps the caller to go on. Part of the domain, never a

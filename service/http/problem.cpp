@@ -116,9 +116,13 @@ void write_errors(json_writer& body, std::vector<invalid_member> const& errors)
             body.member("row", error.row);
         if (!error.column.empty())
             body.member("column", error.column);
+        if (error.sku)
+            body.member("sku", *error.sku);
         body.member("detail", error.detail);
         if (error.code)
             body.member("code", slug(*error.code));
+        else if (!error.fault.empty())
+            body.member("code", error.fault);
         body.end_object();
     }
     body.end_array();

@@ -148,9 +148,20 @@ struct fast_path_request {
 
 [[nodiscard]] result<trail_filter> parse_trail_filter(request const&);
 
-[[nodiscard]] result<reports::low_stock_query> parse_low_stock_query(request const&);
-[[nodiscard]] result<reports::held_longest_query> parse_held_longest_query(request const&);
-[[nodiscard]] result<reports::movement_query> parse_movement_query(request const&);
+enum class report_format { json, csv };
+
+// What a report is asked, and how it is to be written. One that is a file has more rows to a page.
+template <class Query>
+struct report_request {
+    Query query;
+    report_format format = report_format::json;
+};
+
+[[nodiscard]] result<report_request<reports::low_stock_query>>
+parse_low_stock_query(request const&);
+[[nodiscard]] result<report_request<reports::held_longest_query>>
+parse_held_longest_query(request const&);
+[[nodiscard]] result<report_request<reports::movement_query>> parse_movement_query(request const&);
 
 struct sign_in_attempt {
     std::string name;
@@ -227,6 +238,11 @@ void write_fast_path(json_writer&, std::optional<fast_path::standing> const&);
 [[nodiscard]] std::string to_page(reports::low_stock_page const&);
 [[nodiscard]] std::string to_page(reports::held_longest_page const&);
 [[nodiscard]] std::string to_page(reports::movement_page const&);
+
+// A report as a page or, asked for as CSV, as a file: the next page of that is in its Link header.
+[[nodiscard]] reply report_reply(reports::low_stock_page const&, request const&, report_format);
+[[nodiscard]] reply report_reply(reports::held_longest_page const&, request const&, report_format);
+[[nodiscard]] reply report_reply(reports::movement_page const&, request const&, report_format);
 [[nodiscard]] std::string to_page(std::span<item const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<ledger_entry const> found, std::size_t limit);
 [[nodiscard]] std::string to_page(std::span<stock_count const> found, std::size_t limit);

@@ -5,9 +5,13 @@
 #include "service/http/wire.hpp"
 #include "service/http/wire_page.hpp"
 #include "service/json_writer.hpp"
+#include "stock/csv.hpp"
 #include "stock/sku.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::http {
@@ -15,6 +19,47 @@ namespace holdfast::http {
 namespace {
 
 constexpr std::array<std::string_view, 2> grouping_words{"reason", "sku"};
+constexpr std::array<std::string_view, 2> format_words{"json", "csv"};
+
+// Reads `format` and `limit`. A file has as many rows as it may where nobody wants fewer.
+std::pair<report_format, std::size_t> format_and_limit(request const& req, query_reader& query)
+{
+    bool const is_file = query.one_of("format", format_words) == "csv";
+    auto const limit = query.limit();
+    bool const has_limit =
+        std::ranges::any_of(req.query, [](auto const& each) { return each.first == "limit"; });
+    return {is_file ? report_format::csv : report_format::json,
+            is_file && !has_limit ? reports::file_rows_max : limit};
+}
+
+// The request again with another cursor.
+std::string link_to_next(request const& req, std::string const& cursor)
+{
+    auto const path = req.target.substr(0, req.target.find('?'));
+    std::string link = '<' + path + '?';
+    for (std::string_view rest = std::string_view(req.target).substr(path.size()); !rest.empty();) {
+        rest.remove_prefix(1); // ? or &
+        auto const one = rest.substr(0, rest.find('&'));
+        if (!one.starts_with("cursor="))
+            link += std::string(one) + '&';
+        rest.remove_prefix(one.size());
+    }
+    return link + "cursor=" + cursor + ">; rel=\"next\"";
+}
+
+reply file(std::string text, request const& req, std::optional<std::string> const& next_cursor)
+{
+    reply answer{.body = std::move(text), .content_type = "text/csv; charset=utf-8"};
+    answer.headers.emplace_back("Content-Disposition", "attachment");
+    if (next_cursor)
+        answer.headers.emplace_back("Link", link_to_next(req, *next_cursor));
+    return answer;
+}
+
+std::string cell(std::optional<std::string> const& text)
+{
+    return csv::harmless(text.value_or(""));
+}
 
 // The SKU a page goes on after, or "".
 std::string sku_cursor(query_reader& query, std::string_view list)
@@ -66,29 +111,29 @@ void write_sum(json_writer& out, reports::movement_sum const& sum)
 
 } // namespace
 
-result<reports::low_stock_query> parse_low_stock_query(request const& req)
+result<report_request<reports::low_stock_query>> parse_low_stock_query(request const& req)
 {
     invalid_members faults;
     query_reader query(req.query, faults);
-    reports::low_stock_query parsed{.after = sku_cursor(query, low_stock_list),
-                                    .limit = query.limit()};
+    auto const [format, limit] = format_and_limit(req, query);
+    reports::low_stock_query parsed{.after = sku_cursor(query, low_stock_list), .limit = limit};
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    return parsed;
+    return report_request<reports::low_stock_query>{std::move(parsed), format};
 }
 
-result<reports::held_longest_query> parse_held_longest_query(request const& req)
+result<report_request<reports::held_longest_query>> parse_held_longest_query(request const& req)
 {
     invalid_members faults;
     query_reader query(req.query, faults);
-    reports::held_longest_query parsed{.after = query.id_cursor(held_longest_list),
-                                       .limit = query.limit()};
+    auto const [format, limit] = format_and_limit(req, query);
+    reports::held_longest_query parsed{.after = query.id_cursor(held_longest_list), .limit = limit};
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    return parsed;
+    return report_request<reports::held_longest_query>{std::move(parsed), format};
 }
 
-result<reports::movement_query> parse_movement_query(request const& req)
+result<report_request<reports::movement_query>> parse_movement_query(request const& req)
 {
     invalid_members faults;
     query_reader query(req.query, faults);
@@ -102,15 +147,16 @@ result<reports::movement_query> parse_movement_query(request const& req)
         query.fault("to", "must be at most 92 days later than from");
     auto const by = query.one_of("by", grouping_words);
     auto after = sku_cursor(query, movement_sums_list);
-    auto const limit = query.limit();
+    auto const [format, limit] = format_and_limit(req, query);
     query.finish();
     HOLDFAST_TRY_VOID(refuse_if_any(faults));
-    return reports::movement_query{.since = since.value(),
-                                   .until = until.value(),
-                                   .by = by == "sku" ? reports::grouping::by_sku
-                                                     : reports::grouping::by_reason,
-                                   .after = std::move(after),
-                                   .limit = limit};
+    return report_request<reports::movement_query>{
+        {.since = since.value(),
+         .until = until.value(),
+         .by = by == "sku" ? reports::grouping::by_sku : reports::grouping::by_reason,
+         .after = std::move(after),
+         .limit = limit},
+        format};
 }
 
 std::string to_page(reports::low_stock_page const& found)
@@ -140,6 +186,51 @@ std::string to_page(reports::movement_page const& found)
         found.shown,
         found.next ? std::optional(to_cursor(movement_sums_list, *found.next)) : std::nullopt,
         write_sum);
+}
+
+reply report_reply(reports::low_stock_page const& found, request const& req, report_format format)
+{
+    if (format == report_format::json)
+        return {.body = to_page(found)};
+    csv::writer out;
+    out.row({"sku", "name", "low_stock_at", "on_hand", "reserved", "available"});
+    for (auto const& item : found.shown)
+        out.row({cell(item.sku), cell(item.name), std::to_string(item.low_stock_at),
+                 std::to_string(item.on_hand), std::to_string(item.reserved),
+                 std::to_string(item.available)});
+    return file(out.take(), req,
+                found.next ? std::optional(to_cursor(low_stock_list, *found.next)) : std::nullopt);
+}
+
+reply report_reply(reports::held_longest_page const& found, request const& req,
+                   report_format format)
+{
+    if (format == report_format::json)
+        return {.body = to_page(found)};
+    csv::writer out;
+    out.row({"reservation_id", "created_at", "expires_at", "customer", "reference", "lines",
+             "quantity"});
+    for (auto const& hold : found.shown)
+        out.row({hold.id.str(), to_rfc3339(hold.created_at), to_rfc3339(hold.expires_at),
+                 cell(hold.customer), cell(hold.reference), std::to_string(hold.lines),
+                 std::to_string(hold.quantity)});
+    return file(out.take(), req,
+                found.next ? std::optional(to_cursor(held_longest_list, found.next->str()))
+                           : std::nullopt);
+}
+
+reply report_reply(reports::movement_page const& found, request const& req, report_format format)
+{
+    if (format == report_format::json)
+        return {.body = to_page(found)};
+    csv::writer out;
+    out.row({"sku", "kind", "reason", "movements", "on_hand_delta", "reserved_delta"});
+    for (auto const& sum : found.shown)
+        out.row({cell(sum.sku), sum.kind, cell(sum.reason), std::to_string(sum.movements),
+                 sum.on_hand_delta, sum.reserved_delta});
+    return file(out.take(), req,
+                found.next ? std::optional(to_cursor(movement_sums_list, *found.next))
+                           : std::nullopt);
 }
 
 } // namespace holdfast::http

@@ -408,6 +408,64 @@ TEST_CASE("returns and corrections over a line that breaks at the commit happen 
     CHECK(shop.near.audit_findings() == "");
 }
 
+TEST_CASE("imports, their undoing and counts over a line that breaks happen once, and count once")
+{
+    shop_behind_a_gate shop;
+    auto const import = [](workbench& bench, request_key const& key, level_key const& at) {
+        auto const text = "sku,quantity\n" + at.sku.str() + ",7\n";
+        return bench.imports.run(bench.link,
+                                 {.key = key, .actor = "x", .mode = import_mode::add, .csv = text});
+    };
+    auto const counted = [&](std::string const& kind) {
+        auto const text = shop.far.counters.text();
+        auto const name = "holdfast_movements_total{kind=\"" + kind + "\"} ";
+        auto const at = text.find(name);
+        REQUIRE(at != std::string::npos);
+        return std::stoi(text.substr(at + name.size()));
+    };
+    int rounds = 0;
+    for (auto const how : {mishap::before, mishap::after}) {
+        ++rounds;
+        auto const at = shop.near.item(10);
+        // In the middle of it all of it is gone, so it is begun anew.
+        auto const key = new_key();
+        shop.gate.cut_before("stock_import_level");
+        auto const first = import(shop.far, key, at);
+        REQUIRE(word_of(first) == "ok");
+        CHECK(import(shop.near, key, at)->is_replay);
+        CHECK(shop.near.row(at).on_hand == 17);
+
+        shop.arm(how);
+        auto const second = import(shop.far, new_key(), at);
+        REQUIRE(word_of(second) == "ok");
+        CHECK(shop.near.row(at).on_hand == 24);
+        CHECK(counted("received") == 2 * rounds);
+
+        shop.arm(how);
+        CHECK(word_of(shop.far.imports.undo(shop.far.link, {second->value.id.value(), {}})) ==
+              "ok");
+        CHECK(shop.near.row(at).on_hand == 17);
+        CHECK(counted("adjusted") == rounds);
+
+        auto const opened = shop.near.counts.open(shop.near.link, {.key = new_key(),
+                                                                   .by = {},
+                                                                   .name = "a",
+                                                                   .where = {},
+                                                                   .sku_prefix = {},
+                                                                   .skus = {},
+                                                                   .note = {}});
+        auto const id = opened->value.count.id;
+        CHECK(word_of(shop.near.counts.enter(shop.near.link,
+                                             {new_key(), id, "x", {{at.sku, 3, {}}}})) == "ok");
+        shop.arm(how);
+        CHECK(word_of(shop.far.counts.apply(shop.far.link, id, {})) == "ok");
+        CHECK(shop.near.row(at).on_hand == 3);
+        CHECK(counted("counted") == rounds);
+    }
+    CHECK(shop.gate.cuts() >= 6); // the statements of the middle are prepared once
+    CHECK(shop.near.audit_findings() == "");
+}
+
 TEST_CASE("an item made over a line that breaks at the commit is made once, and said to be new")
 {
     shop_behind_a_gate shop;

@@ -182,10 +182,11 @@ void call_reports(checked_calls& call)
                              .target = "/v1/stock/" + unique("SKU"),
                              .body = R"({"on_hand":1,"low_stock_at":3})"});
     for (std::string const name : {"/low-stock", "/held-longest"})
-        for (std::string const query : {"?limit=1", "?cursor=x"})
+        for (std::string const query : {"?limit=1", "?cursor=x", "?format=csv", "?format=pdf"})
             call(all + name, {.target = all + name + query});
     std::string const period = "?from=2026-11-01T00:00:00Z&to=2026-11-30T00:00:00Z";
-    for (auto const& query : {period, period + "&by=sku&limit=1", period + "&by=x"})
+    for (auto const& query :
+         {period, period + "&by=sku&limit=1", period + "&by=x", period + "&format=csv"})
         call(all + "/movements", {.target = all + "/movements" + query});
 }
 

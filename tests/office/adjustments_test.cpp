@@ -74,6 +74,8 @@ TEST_CASE("one row that is refused leaves everything as it was, and every such r
     auto const told = answer.json();
     for (auto const& error : told.at("errors"))
         codes += error.at("code").get<std::string>() + ' ';
+    CHECK(told.at("errors").at(0).at("sku") == held);
+    CHECK(told.at("errors").at(1).at("sku") == "NEVER");
     CHECK(codes == "would-be-short unknown-sku would-go-negative precondition-failed ");
     CHECK(books_of(db) == books);
 

@@ -234,6 +234,8 @@ TEST_CASE("rows that are refused leave everything as it was, and every such row 
     auto const errors = refused.json().at("errors");
     CHECK(errors.at(0).at("code") == "would-go-negative");
     CHECK(errors.at(1).at("code") == "precondition-failed");
+    CHECK(errors.at(0).at("sku") == skus[1]);
+    CHECK(errors.at(1).at("sku") == skus[2]);
     CHECK(books_of(db) == books);
 
     enter(front, id, {entry_of(skus[1], 2), entry_of(skus[2], nullptr)});

@@ -14,7 +14,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -114,9 +116,11 @@ TEST_CASE("rows that cannot be undone are told by their place in the file, and n
     CHECK(outcome(refused) == "409 would-go-negative");
     auto const errors = refused.json().at("errors");
     REQUIRE(errors.size() == 2);
-    for (auto const& error : errors)
-        CHECK(error.at("code") ==
-              (error.at("pointer") == "/rows/2" ? "would-go-negative" : "would-be-short"));
+    for (auto const& error : errors) {
+        bool const is_first = error.at("row") == 2;
+        CHECK(error.at("code") == (is_first ? "would-go-negative" : "would-be-short"));
+        CHECK(error.at("sku") == (is_first ? skus[0] : skus[2]));
+    }
     CHECK(pointers_in(refused).find("/rows/4") != std::string::npos);
     CHECK(books_of(db) == books);
     CHECK(front.get("/v1/imports/" + id).json().at("undone_at").is_null());
@@ -272,6 +276,58 @@ TEST_CASE("more due holds than are expired in one round are all given back for w
     CHECK(word_of(bench.imports.undo(bench.link, {id, {}})) == "ok");
     CHECK(bench.row(undone).on_hand == 0);
     CHECK(bench.audit_findings() == "");
+}
+
+TEST_CASE("every fault of a file has a code that the OpenAPI document knows")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(5);
+    front.hold({{sku, 2}});
+    std::string const head = "sku,quantity\n";
+    std::string const too_long(10'001, 'x');
+    std::vector<std::pair<std::string, std::string>> const files{
+        {"PK\x03\x04", "not-csv"},
+        {"", "file-empty"},
+        {"sku,quantity,name\nA,1,\xFF\n", "not-utf-8"},
+        {std::string(300, ',') + '\n', "too-many-columns"},
+        {"sku\nA\n", "column-missing"},
+        {"sku,quantity,colour\nA,1,x\n", "column-unknown"},
+        {"sku,quantity,SKU\nA,1,x\n", "column-repeated"},
+        {"sku,quantity,\nA,1,x\n", "column-unnamed"},
+        {head + "A\n", "field-count"},
+        {"sku,quantity,name\nA,1," + too_long + '\n', "field-too-long"},
+        {head + "A\"B,1\n", "quote-misplaced"},
+        {head + "\"A,1\n", "quote-unclosed"},
+        {head + "A,1\rB,2\n", "line-end"},
+        {head + "A,\n", "value-missing A"},
+        {head + " A,1\n", "sku-invalid"},
+        {"sku,quantity,location\nA,1,B!\n", "location-invalid A"},
+        {"sku,quantity,name\nA,1,\x01\n", "name-invalid A"},
+        {head + "A,many\n", "number-invalid A"},
+        {"sku,quantity,on_sale\nA,1,perhaps\n", "flag-invalid A"},
+        {head + "A,1\nA,1\n", "row-repeated A"},
+        {"sku,quantity,location,name\nA,1,a,x\nA,1,b,y\n", "settings-differ A"},
+        {head + sku + ",1\n", "would-be-short " + sku}};
+    std::set<std::string> unseen{"too-many-rows"};
+    auto const schemas = front.get("/openapi.json").json().at("components").at("schemas");
+    for (auto const& code : schemas.at("FileFaultCode").at("enum"))
+        unseen.insert(code.get<std::string>());
+    for (auto const& [text, told] : files) {
+        auto const refused = front.import_csv("set", text);
+        CAPTURE(told);
+        REQUIRE(outcome(refused) == "400 validation-failed");
+        auto const error = refused.json().at("errors").at(0);
+        auto const code = error.at("code").get<std::string>();
+        CHECK((error.contains("sku") ? code + ' ' + error.at("sku").get<std::string>() : code) ==
+              told);
+        CHECK((unseen.erase(code) == 1 || code == "would-be-short"));
+    }
+    CHECK(unseen == std::set<std::string>{"too-many-rows"}); // a million of them
+    auto const unknown = front.import_csv("add", head + "NEVER,1\n").json().at("errors").at(0);
+    CHECK(unknown.at("code") == "unknown-sku");
+    CHECK(unknown.at("sku") == "NEVER");
 }
 
 // Each statement has the seconds that every statement has: they are done in a tenth of one, and

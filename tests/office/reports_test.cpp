@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -165,6 +166,63 @@ TEST_CASE("a period has an end, and not too many days")
           "400 validation-failed /query/to");
     CHECK(ask("?from=yesterday&to=2026-12-01T00:00:00Z") == "400 validation-failed /query/from");
     CHECK(ask("?from=2026-01-01T00:00:00Z&to=2026-04-03T00:00:00Z&by=sku") == "200 ");
+}
+
+TEST_CASE("a report is a file with all its rows, and no text of it is a formula")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = '+' + unique("SKU");
+    REQUIRE(front.put_item(sku, {{"on_hand", 2}, {"low_stock_at", 4}, {"name", "=1+1, \"x\""}})
+                .status == 201);
+    for (int i = 0; i < 60; ++i) // more than a page of a list
+        front.put_item('a' + std::to_string(100 + i), {{"on_hand", 1}, {"low_stock_at", 1}});
+
+    auto const low = front.get("/v1/reports/low-stock?format=csv");
+    CHECK(low.header("content-type") == "text/csv; charset=utf-8");
+    CHECK(low.header("content-disposition") == "attachment");
+    CHECK_FALSE(low.header("link"));
+    std::string const head = "sku,name,low_stock_at,on_hand,reserved,available\r\n";
+    auto const first = head + "'" + sku + ",\"'=1+1, \"\"x\"\"\",4,2,0,2\r\n";
+    CHECK(low.body.starts_with(first));
+    CHECK(std::ranges::count(low.body, '\n') == 62);
+
+    auto const cut = front.get("/v1/reports/low-stock?format=csv&limit=1");
+    CHECK(cut.body == first);
+    auto const link = cut.header("link").value_or("");
+    REQUIRE(link.ends_with(">; rel=\"next\""));
+    auto const next = front.get(link.substr(1, link.find('>') - 1));
+    CHECK(next.body == head + "a100,,1,1,0,1\r\n");
+
+    front.hold({{sku, 1}}, {{"customer", "@c"}});
+    CHECK(front.get("/v1/reports/held-longest?format=csv").body.find(",'@c,,1,1\r\n") !=
+          std::string::npos);
+    front.adjust(sku, {{"delta", -1}, {"reason", "damaged"}});
+    auto const sums = front.get("/v1/reports/movements" + period() + "&format=csv").body;
+    CHECK(sums.find("\r\n,adjusted,damaged,1,-1,0\r\n") != std::string::npos); // a number is one
+    CHECK(outcome(front.get("/v1/reports/low-stock?format=pdf")) == "400 validation-failed");
+}
+
+TEST_CASE("a period with more sums than an answer may have is refused")
+{
+    migrated_database const place;
+    workbench bench(place);
+    bench.sql.run("INSERT INTO item (sku) VALUES ('a')");
+    bench.sql.run("INSERT INTO movement (sku, location, version, kind, on_hand_delta,"
+                  "                      reserved_delta, on_hand, reserved, actor, reason)"
+                  " SELECT 'a', 'main', n, 'released', 0, 0, 0, 0, 'x', 'reason ' || n"
+                  "   FROM generate_series(1, $1::bigint) AS n",
+                  {std::to_string(reports::sums_max + 1)});
+    auto const now =
+        std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+    for (auto const by : {reports::grouping::by_reason, reports::grouping::by_sku}) {
+        auto const asked = reports::movements(bench.link, {.since = now - std::chrono::days(1),
+                                                           .until = now + std::chrono::days(1),
+                                                           .by = by,
+                                                           .after = {}});
+        CHECK(word_of(asked) == "validation_failed");
+    }
 }
 
 } // namespace holdfast::test

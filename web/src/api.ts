@@ -528,8 +528,8 @@ export function create_api(session: Session) {
     set_password: (id: string, password: string, current: string) =>
       alter<void>('POST', `/v1/staff/${at(id)}/password`, { password, current_password: current }),
     // For somebody else; whoever opens it sets the password.
-    make_link: (id: string) => make<{ token: string; expires_at: string }>(
-      `/v1/staff/${at(id)}/link`),
+    make_link: (id: string) =>
+      make<{ token: string; expires_at: string }>(`/v1/staff/${at(id)}/link`, undefined),
     keys: (query: Query, signal?: AbortSignal) =>
       read<Page<ApiKey>>(`/v1/keys${query_of(query)}`, signal),
     create_key: (name: string, role: KeyRole) =>

@@ -14,10 +14,14 @@ pending_reply report_low_stock(request const& req, app& service)
     if (!query)
         co_return problem(query.error(), req);
 
-    auto const look = [&](db::link& db) { return reports::low_stock(db, *query); };
+    bool const is_file = query->format == report_format::csv;
+    auto const look = [&](db::link& db) {
+        return is_file ? reports::low_stock_file(db, query->query)
+                       : reports::low_stock(db, query->query);
+    };
     auto const found = co_await service.workers.run(look);
 
-    co_return reply{.body = to_page(found)};
+    co_return report_reply(found, req, query->format);
 }
 
 // GET /v1/reports/held-longest
@@ -27,10 +31,10 @@ pending_reply report_held_longest(request const& req, app& service)
     if (!query)
         co_return problem(query.error(), req);
 
-    auto const look = [&](db::link& db) { return reports::held_longest(db, *query); };
+    auto const look = [&](db::link& db) { return reports::held_longest(db, query->query); };
     auto const found = co_await service.workers.run(look);
 
-    co_return reply{.body = to_page(found)};
+    co_return report_reply(found, req, query->format);
 }
 
 // GET /v1/reports/movements
@@ -40,12 +44,12 @@ pending_reply report_movements(request const& req, app& service)
     if (!query)
         co_return problem(query.error(), req);
 
-    auto const look = [&](db::link& db) { return reports::movements(db, *query); };
+    auto const look = [&](db::link& db) { return reports::movements(db, query->query); };
     auto const answer = co_await service.workers.run(look);
     if (!answer)
         co_return problem(answer.error(), req);
 
-    co_return reply{.body = to_page(*answer)};
+    co_return report_reply(*answer, req, query->format);
 }
 
 } // namespace holdfast::http
