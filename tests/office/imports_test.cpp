@@ -4,6 +4,7 @@
 #include "db/items.hpp"
 #include "db/transact.hpp"
 #include "service/expiry.hpp"
+#include "service/workers/janitor.hpp"
 #include "tests/http/answers.hpp"
 #include "tests/support/database.hpp"
 #include "tests/support/run_together.hpp"
@@ -235,6 +236,37 @@ TEST_CASE("a large file is imported and undone as a small one is")
     CHECK(word_of(bench.imports.undo(bench.link, {id, {}})) == "ok");
     CHECK(sum() == "20000");
     CHECK(bench.audit_findings() == "");
+}
+
+TEST_CASE("what imports changed is removed batch by batch once nobody can undo it any more")
+{
+    migrated_database const place;
+    workbench bench(place);
+    for (auto const* quantity : {"1", "2"})
+        REQUIRE(word_of(bench.imports.run(
+                    bench.link,
+                    {.key = new_key(), .actor = "x", .csv = large_file(2500, quantity)})) == "ok");
+    auto const rows = [&](std::string const& of) {
+        return std::stoi(bench.sql.value("SELECT count(*) FROM " + of));
+    };
+    auto const sweep = workers::janitor({});
+    (void)sweep(bench.link);
+    CHECK(rows("stock_import_level") == 5000); // they may be undone yet
+    bench.sql.run("UPDATE stock_import SET at = now() - interval '31 days'"
+                  " WHERE id = (SELECT min(id::text)::uuid FROM stock_import)");
+    for (int left = 5000; left > 2500;) {
+        auto const progress = sweep(bench.link);
+        auto const now = rows("stock_import_level");
+        CHECK(left - now <= 1000); // in one step, so that it is short
+        REQUIRE(now < left);
+        left = now;
+        CHECK((left == 2500 || progress == workers::progress::more_to_do));
+    }
+    while (sweep(bench.link) == workers::progress::more_to_do)
+        CHECK(rows("stock_import") >= 1);
+    CHECK(rows("stock_import") == 1);
+    CHECK(rows("stock_import_level") == 2500);
+    CHECK(rows("stock_import_item") == 0); // the second file changed no settings
 }
 
 TEST_CASE("more due holds than are expired in one round are all given back for whoever needs it")

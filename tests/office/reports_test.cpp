@@ -168,6 +168,48 @@ TEST_CASE("a period has an end, and not too many days")
     CHECK(ask("?from=2026-01-01T00:00:00Z&to=2026-04-03T00:00:00Z&by=sku") == "200 ");
 }
 
+TEST_CASE("on hand is one thing: in the item, in its explanation, in a count and in the reports")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(20, {{"low_stock_at", 100}});
+    auto const sold = front.hold({{sku, 6}}); // once it is confirmed, it is not on hand
+    front.confirm(sold);
+    front.give_back(sold, {{sku, 1}});                                      // on the shelf again
+    front.give_back(sold, {{sku, 1}}, {{"restock", false}});                // thrown away
+    front.hold({{sku, 3}});                                                 // held is still on hand
+    front.wait_until_expired(front.hold({{sku, 2}}, {{"ttl_seconds", 1}})); // not held any more
+    constexpr int on_hand = 15;
+    constexpr int reserved = 3;
+
+    auto const item = front.item_of(sku);
+    CHECK(item.at("on_hand") == on_hand);
+    CHECK(item.at("reserved") == reserved);
+    auto const why = front.get("/v1/stock/" + sku + "/why").json().at("levels").at(0);
+    CHECK(why.at("on_hand") == on_hand);
+    CHECK(why.at("reserved") == reserved);
+    auto const low = front.get("/v1/reports/low-stock").json().at("data").at(0);
+    CHECK(low.at("on_hand") == on_hand);
+    CHECK(low.at("reserved") == reserved);
+    CHECK(low.at("available") == item.at("available"));
+    std::int64_t moved = 0;
+    for (auto const& sum : front.get("/v1/reports/movements" + period()).json().at("data"))
+        moved += sum.at("on_hand_delta").get<std::int64_t>();
+    CHECK(moved == on_hand);
+
+    auto const one = "/v1/counts/" + id_of(front.post("/v1/counts", {{"name", "a"}}));
+    json const entries = json::array({{{"sku", sku}, {"quantity", on_hand}}});
+    auto const entered = front.http().send({.method = "PUT",
+                                            .target = one + "/entries",
+                                            .body = json{{"entries", entries}}.dump(),
+                                            .headers = {{"Idempotency-Key", unique("key")}}});
+    auto const entry = entered.json().at("entries").at(0);
+    CHECK(entry.at("on_hand") == on_hand);
+    CHECK(entry.at("difference") == 0);
+    CHECK(entry.at("reserved") == reserved);
+}
+
 TEST_CASE("a report is a file with all its rows, and no text of it is a formula")
 {
     database const db;
