@@ -374,8 +374,8 @@ export interface ApiKey {
   key?: string; // when it is made, and never again
 }
 
-// Something between here and the service may take the tag away. Without one nothing is known of what
-// is there, so it has to match nothing.
+// Something between here and the service may take the tag away. Without one nothing is known of
+// what is there, so it has to match nothing.
 function tag_of(answer: Response): string {
   return answer.headers.get('ETag') ?? '"none"';
 }
