@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real service on a database of its own, for as long as a file of tests needs it.
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './waiting.mjs';
@@ -47,7 +47,9 @@ async function listening_port(running) {
 }
 
 function end_database(data) {
-  const [pid] = readFileSync(join(data, 'postgres', 'cluster', 'postmaster.pid'), 'utf8').split('\n');
+  const note = join(data, 'postgres', 'cluster', 'postmaster.pid');
+  if (!existsSync(note)) return;
+  const [pid] = readFileSync(note, 'utf8').split('\n');
   process.kill(Number(pid), 'SIGQUIT');
 }
 
