@@ -93,6 +93,8 @@ describe('counts', { concurrency: false }, () => {
     await desk.shop.hold(sku, 1, { reference: 'waits-for-money', ttl_seconds: 86_400 });
     const page = await desk.go('reports');
     await wait_for(line_of(page, sku).getByText('Nearly gone'));
+    const file = page.getByRole('link', { name: 'Download as CSV' });
+    assert.equal(await file.getAttribute('href'), '/v1/reports/low-stock?format=csv');
     await desk.go('reports/held-longest');
     await wait_for(line_of(page, 'waits-for-money'));
     await desk.go('reports/movements');

@@ -28,6 +28,15 @@ export const launch_browser = () => chromium.launch({
 const refused_request = /^Failed to load resource: .*status of (\d+)/;
 const lost_request = /^Failed to load resource: net::ERR_/;
 
+function watch_page(page, complain) {
+  page.on('pageerror', (fault) => complain(`thrown: ${fault.stack ?? fault}`));
+  page.on('crash', () => complain('the page crashed'));
+  page.on('console', (message) => {
+    if (!['error', 'warning', 'assert'].includes(message.type())) return;
+    complain(`${message.type()}: ${message.text()} (${message.location().url})`, message.text());
+  });
+}
+
 function create_guard() {
   const complaints = [];
   const provoked = new Set();
@@ -37,33 +46,47 @@ function create_guard() {
     return provoked.has('outage') && lost_request.test(text);
   };
   return {
-    watch(page) {
-      page.on('pageerror', (fault) => complaints.push(`thrown: ${fault.stack ?? fault}`));
-      page.on('crash', () => complaints.push('the page crashed'));
-      page.on('console', (message) => {
-        if (!['error', 'warning', 'assert'].includes(message.type())) return;
-        if (is_provoked(message.text())) return;
-        complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
-      });
+    complain(what, text = '') {
+      if (!is_provoked(text)) complaints.push(what);
     },
     provoke: (...what) => what.forEach((one) => provoked.add(one)),
     check: () => assert.deepEqual(complaints, [], 'the browser complained'),
   };
 }
 
-// One person's browser. Nobody in particular is `as: null`.
-async function sit_down(place, guard, { as = 'owner', language = 'en-GB', theme = 'light',
-  viewport = size } = {}) {
+// A browser at which nobody sits. To open one takes longer than many a test, so it is used again
+// once it knows nothing any more of whoever sat there.
+async function open_browser(place, kind, { language, theme, viewport }) {
   const context = await place.browser.newContext({
     locale: language, colorScheme: theme, viewport, timezoneId: 'Asia/Shanghai',
     reducedMotion: 'reduce',
-    ...(as === null ? {} : { storageState: await place.staff.state_of(as) }),
   });
   context.setDefaultTimeout(patience_ms);
-  context.on('page', guard.watch);
-  const page = await context.newPage();
+  const seat = { kind, context, page: await context.newPage(), complain: () => {} };
+  watch_page(seat.page, (...complaint) => seat.complain(...complaint));
+  return seat;
+}
+
+async function tidy_up({ context, page }) {
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.clearCookies();
+  await page.evaluate(() => window.localStorage.clear());
+  await page.goto('about:blank');
+}
+
+// One person at a browser. Nobody in particular is `as: null`.
+async function sit_down(place, guard, { as = 'owner', language = 'en-GB', theme = 'light',
+  viewport = size } = {}) {
+  const looks = { language, theme, viewport };
+  const kind = JSON.stringify(looks);
+  const free = place.seats.findIndex((seat) => seat.kind === kind);
+  const seat = free < 0 ? await open_browser(place, kind, looks)
+    : place.seats.splice(free, 1)[0];
+  const { context, page } = seat;
+  seat.complain = guard.complain;
+  if (as !== null) await context.addCookies((await place.staff.state_of(as)).cookies);
   return {
-    page, context,
+    page, context, seat,
     shop: place.shop, service: place.service, staff: place.staff,
     // Goes to a screen as a link would, without loading the page anew when it is there already.
     async go(address) {
@@ -84,10 +107,10 @@ function slug(name) {
 // Registers what a file of tests needs, and answers with how to write one. The service and the
 // browser are there before the first test and gone after the last.
 export function workplace(options = {}) {
-  const place = { contexts: [] };
+  const place = { desks: [], seats: [] };
   place.sit_down = async (guard, looks) => {
     const desk = await sit_down(place, guard, looks);
-    place.contexts.push(desk);
+    place.desks.push(desk);
     return desk;
   };
 
@@ -107,14 +130,16 @@ export function workplace(options = {}) {
     const guard = create_guard();
     try {
       await body(await place.sit_down(guard, looks));
+      await Promise.all(place.desks.map(({ seat }) => tidy_up(seat)));
+      place.seats.push(...place.desks.splice(0).map(({ seat }) => seat));
     } catch (fault) {
-      await Promise.all(place.contexts.map((desk, index) => desk.page.screenshot({
+      await Promise.all(place.desks.map((desk, index) => desk.page.screenshot({
         path: join(pictures, `failed-${slug(name)}-${index}.png`),
       }).catch(() => { /* the browser itself may be what failed */ })));
       console.error(`the service said at last:\n${place.service.log_tail()}`);
       throw fault;
     } finally {
-      await Promise.all(place.contexts.splice(0).map((desk) => desk.context.close()));
+      await Promise.all(place.desks.splice(0).map((desk) => desk.context.close()));
     }
     guard.check();
   }

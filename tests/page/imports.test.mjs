@@ -148,6 +148,24 @@ describe('imports', { concurrency: false }, () => {
     assert.equal((await desk.shop.level('K8-BIG')).on_hand, 2_147_483_648);
   });
 
+  desk_test('faults are told in Chinese by their codes, else in English', async (desk) => {
+    const page = await desk.go('imports');
+    desk.provoke(400);
+    await page.route('**/v1/imports?*', (route) => route.fulfill({
+      status: 400, contentType: 'application/problem+json',
+      body: JSON.stringify({ status: 400, code: 'validation-failed', detail: 'Faults: 2', errors: [
+        { pointer: '/rows/2/quantity', row: 2, column: 'quantity', code: 'not-a-number',
+          detail: 'must be a whole number from 0 to 9' },
+        { pointer: '/rows/3/sku', row: 3, column: 'sku', code: 'never-heard-of',
+          detail: 'is of a new kind' },
+      ] }),
+    }));
+    await choose(page, 'bad.csv', 'sku,quantity\nA,x\n');
+    const rows = page.getByRole('table').getByRole('row');
+    assert.deepEqual(await cells_of(rows.nth(1)), ['2', 'quantity', '应为 0 到 9 的整数。']);
+    assert.deepEqual(await cells_of(rows.nth(2)), ['3', 'sku', 'is of a new kind']);
+  }, { language: 'zh-CN' });
+
   desk_test('an unknown item of a delivery is named', async (desk) => {
     const page = await desk.go('imports');
     desk.provoke(400);

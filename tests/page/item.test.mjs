@@ -127,6 +127,44 @@ describe('item', { concurrency: false }, () => {
       async () => (await desk.shop.level(sku)).name === 'Mine all the same');
   });
 
+  desk_test('a setting that was typed back is not put back over somebody else’s', async (desk) => {
+    const sku = await desk.shop.item(10, { name: 'Cap' });
+    const page = await desk.go(`stock/${sku}`);
+    const settings = section(page, 'Settings');
+    await settings.getByLabel('Name').fill('Hat');
+    await settings.getByLabel('Name').fill('Cap');
+    await settings.getByLabel('Low stock at').fill('3');
+    await desk.shop.send('PUT', `/v1/stock/${sku}`, { name: 'Bonnet' });
+    desk.provoke(412);
+    await settings.getByRole('button', { name: 'Save' }).click();
+    await dialog(page).getByRole('button', { name: 'Save mine' }).click();
+    await said(page, `Settings of ${sku} saved`);
+    assert.equal(await settings.getByLabel('Name').inputValue(), 'Bonnet');
+    const item = await desk.shop.level(sku);
+    assert.deepEqual([item.name, item.low_stock_at], ['Bonnet', 3]);
+  });
+
+  desk_test('settings whose answer was lost are no conflict with oneself', async (desk) => {
+    desk.provoke('outage', 412);
+    const sku = await desk.shop.item(10);
+    const page = await desk.go(`stock/${sku}`);
+    const settings = section(page, 'Settings');
+    await page.route(`**/v1/stock/${sku}`, async (route) => {
+      if (route.request().method() !== 'PUT') return route.continue();
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await settings.getByLabel('Name').fill('Beret');
+    await settings.getByRole('button', { name: 'Save' }).click();
+    await wait_for(settings.getByRole('alert').getByText('we do not know whether this was done'));
+    assert.equal(await settings.getByLabel('Name').inputValue(), 'Beret');
+    await page.unroute(`**/v1/stock/${sku}`);
+    await settings.getByRole('button', { name: 'Save' }).click();
+    await said(page, `Settings of ${sku} saved`);
+    assert.equal(await dialog(page).count(), 0);
+    assert.equal((await desk.shop.level(sku)).name, 'Beret');
+  });
+
   desk_test('a sale is paused by one button, and nothing is reserved then', async (desk) => {
     const sku = await desk.shop.item(10);
     const page = await desk.go(`stock/${sku}`);

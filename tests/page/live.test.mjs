@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { workplace } from './desk.mjs';
-import { row_of, said, wait_for } from './seen.mjs';
+import { dialog, line_of, row_of, said, section, wait_for } from './seen.mjs';
 import { eventually } from './waiting.mjs';
 
 describe('live', { concurrency: false }, () => {
@@ -61,7 +61,7 @@ describe('live', { concurrency: false }, () => {
       ? route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' })
       : route.continue()));
     const page = await desk.go('blocked');
-    await wait_for(page.getByRole('alert').getByText('A fault of the service'));
+    await wait_for(page.getByRole('alert').getByText('The service cannot be reached.'));
     is_broken = false;
     await page.getByRole('button', { name: 'Try again' }).click();
     await wait_for(page.getByText('Nobody is blocked.'));
@@ -89,6 +89,91 @@ describe('live', { concurrency: false }, () => {
     assert.deepEqual(data.map((movement) => movement.on_hand_delta), [2, 10]);
   });
 
+  desk_test('pressed once more after all attempts were lost, it is booked once', async (desk) => {
+    desk.provoke('outage');
+    const sku = await desk.shop.item(10);
+    const keys = await lose_answers(desk.page, '**/adjustments');
+    const page = await desk.go(`stock?q=${sku}`);
+    await wait_for(row_of(page, sku));
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('12');
+    await page.keyboard.press('Enter');
+    await said(page, `${sku}: we do not know whether this was booked`);
+    assert.equal(await page.getByText('was not changed').count(), 0);
+    await page.unroute('**/adjustments');
+    await note_keys(page, '**/adjustments', keys);
+    await row_of(page, sku).getByRole('button', { name: 'Send again' }).click();
+    await said(page, `${sku}: 12 on hand`);
+    assert.equal(keys.length, 5);
+    assert.equal(new Set(keys).size, 1, 'one key for all of them');
+    const { data } = await desk.shop.send('GET', `/v1/stock/${sku}/movements`);
+    assert.deepEqual(data.map((movement) => movement.on_hand_delta), [2, 10]);
+  });
+
+  desk_test('a delivery whose answer was lost is booked once, another one anew', async (desk) => {
+    desk.provoke('outage');
+    const sku = await desk.shop.item(10);
+    const page = await desk.go('imports');
+    const delivery = (n) => page.locator('input[type=file]').setInputFiles({
+      name: 'delivery.csv', mimeType: 'text/csv', buffer: Buffer.from(`sku,quantity\n${sku},${n}\n`),
+    });
+    const apply = async () => {
+      await page.getByRole('button', { name: 'Apply', exact: true }).click();
+      await dialog(page).getByRole('button', { name: 'Apply' }).click();
+    };
+    await page.getByLabel('Mode').selectOption('add');
+    await delivery(4);
+    await wait_for(line_of(section(page, 'Preview'), '+4'));
+    const where = /\/v1\/imports\?mode=add$/;
+    const keys = await lose_answers(page, where);
+    await apply();
+    await wait_for(page.getByRole('alert').getByText('we do not know whether this was done'));
+    await page.unroute(where);
+    await delivery(4); // the same file, chosen once more
+    await wait_for(page.getByText('we do not know whether this was done'), 'detached');
+    await wait_for(line_of(section(page, 'Preview'), '+4'));
+    await note_keys(page, where, keys);
+    await apply();
+    await said(page, 'Import applied');
+    assert.equal(new Set(keys).size, 1);
+    assert.equal((await desk.shop.level(sku)).on_hand, 14);
+
+    await delivery(5);
+    await wait_for(line_of(section(page, 'Preview'), '+5'));
+    await apply();
+    await wait_for(page.getByRole('region', { name: 'Import applied' }).getByText('+5'));
+    assert.equal((await desk.shop.level(sku)).on_hand, 19);
+  });
+
+  desk_test('while the service is away, what is typed stays, in Chinese too', async (desk) => {
+    desk.provoke(503);
+    const page = await desk.go('blocked');
+    await page.getByLabel('客户').fill('c-77');
+    await page.getByLabel('原因').fill('转卖');
+    await page.route('**/v1/blocked-customers/*', (route) => route.fulfill({
+      status: 503, contentType: 'application/problem+json',
+      body: JSON.stringify({ status: 503, code: 'database-unavailable', detail: 'away' }),
+    }));
+    await page.getByRole('button', { name: '封禁', exact: true }).click();
+    await said(page, '服务没有应答，不确定是否已完成。请再次提交：只会执行一次。');
+    assert.equal(await page.getByLabel('客户').inputValue(), 'c-77');
+    await page.unroute('**/v1/blocked-customers/*');
+    await page.getByRole('button', { name: '封禁', exact: true }).click();
+    await said(page, 'c-77 已被封禁');
+    await desk.shop.send('DELETE', '/v1/blocked-customers/c-77');
+  }, { language: 'zh-CN' });
+
+  desk_test('a watch that is refused because the session ended leads to the door', async (desk) => {
+    desk.provoke(401);
+    await desk.page.route('**/v1/events/stream*', (route) => route.fulfill({
+      status: 401, contentType: 'application/problem+json',
+      body: JSON.stringify({ status: 401, code: 'unauthenticated', detail: 'ended' }),
+    }));
+    const page = await desk.go('live');
+    await wait_for(page.getByText('You are not signed in any more.'));
+  });
+
   // Last, because the service is away for a while.
   desk_test('the service goes away and comes back, and the page says both', async (desk) => {
     desk.provoke('outage', 502, 503);
@@ -111,6 +196,22 @@ describe('live', { concurrency: false }, () => {
     await desk.shop.hold(sku, 2);
     await wait_for(live.getByRole('table').getByText(sku));
   });
+});
+
+// Every request is carried out, and no answer comes back; tells under which keys they went.
+async function lose_answers(page, where) {
+  const keys = [];
+  await page.route(where, async (route) => {
+    keys.push(route.request().headers()['idempotency-key']);
+    await route.fetch();
+    return route.abort('connectionreset');
+  });
+  return keys;
+}
+
+const note_keys = (page, where, keys) => page.route(where, (route) => {
+  keys.push(route.request().headers()['idempotency-key']);
+  return route.continue();
 });
 
 async function tile(page, name) {

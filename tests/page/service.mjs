@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real service on a database of its own, for as long as a file of tests needs it.
-import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './waiting.mjs';
@@ -46,11 +46,33 @@ async function listening_port(running) {
   return Number(port);
 }
 
+function end_database(data) {
+  const note = join(data, 'postgres', 'cluster', 'postmaster.pid');
+  if (!existsSync(note)) return;
+  const [pid] = readFileSync(note, 'utf8').split('\n');
+  process.kill(Number(pid), 'SIGQUIT');
+}
+
+// A cluster with the schema and nothing else, for services to begin with a copy of.
+export async function make_cluster() {
+  const scratch = mkdtempSync(join(tmpdir(), 'holdfast-page-cluster-'));
+  chmodSync(scratch, 0o711);
+  const data = join(scratch, 'data');
+  const running = launch(data, '127.0.0.1:0', {});
+  await listening_port(running);
+  running.child.kill('SIGTERM');
+  await running.ended;
+  return { data, end: () => rmSync(scratch, { recursive: true, force: true }) };
+}
+
 export async function start_service(options = {}) {
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-page-'));
   // The service's own cluster may run as another user and has to get through here.
   chmodSync(scratch, 0o711);
   const data = join(scratch, 'data');
+  // Making a cluster takes longer than most tests; owners and modes are part of it.
+  const made = process.env.HOLDFAST_PAGE_CLUSTER;
+  if (made) execFileSync('cp', ['-a', made, data]);
   let running = launch(data, '127.0.0.1:0', options);
   const port = await listening_port(running);
 
@@ -75,6 +97,8 @@ export async function start_service(options = {}) {
       await listening_port(running);
     },
     async end() {
+      // Nobody needs the data any more, so it need not be written out in an orderly way.
+      if (!running.has_ended()) end_database(data);
       await end_process();
       rmSync(scratch, { recursive: true, force: true });
     },

@@ -374,8 +374,8 @@ export interface ApiKey {
   key?: string; // when it is made, and never again
 }
 
-// Something between here and the service may take the tag away. Without one nothing is known of what
-// is there, so it has to match nothing.
+// Something between here and the service may take the tag away. Without one nothing is known of
+// what is there, so it has to match nothing.
 function tag_of(answer: Response): string {
   return answer.headers.get('ETag') ?? '"none"';
 }
@@ -478,6 +478,9 @@ export function create_api(session: Session) {
     apply_count: (id: string) => alter<ShownCount>('POST', `/v1/counts/${at(id)}/apply`),
     cancel_count: (id: string) => alter<ShownCount>('POST', `/v1/counts/${at(id)}/cancel`),
 
+    // Where a browser gets all of a report, for a spreadsheet.
+    report_file: (report: string, query: Query) =>
+      `/v1/reports/${report}${query_of({ ...query, format: 'csv' })}`,
     low_stock: (query: Query, signal?: AbortSignal) =>
       read<Page<LowItem>>(`/v1/reports/low-stock${query_of(query)}`, signal),
     held_longest: (query: Query, signal?: AbortSignal) =>

@@ -49,8 +49,8 @@ function leaves_open(fault: unknown): boolean {
   return fault.problem.status === 503 || fault.problem.code === 'idempotency-key-in-progress';
 }
 
-// Whether it also tells that no attempt before it was carried out. Who asks, and how often, is looked
-// at before what is asked for.
+// Whether it also tells that no attempt before it was carried out. Who asks, and how often, is
+// looked at before what is asked for.
 function is_settled_by(fault: unknown): boolean {
   if (leaves_open(fault)) return false;
   return fault instanceof Refusal && ![401, 403, 429, 500].includes(fault.problem.status);

@@ -2,8 +2,6 @@
 // Rows of what was counted, as they are typed or come from a spreadsheet, and what is wrong with
 // each. Pure.
 import { Refusal } from './asking';
-import type { Look } from './look';
-import { en, type Key } from './text/en';
 
 export interface CountedRow {
   readonly sku: string;
@@ -65,9 +63,4 @@ export function rows_refused(fault: unknown): RowFaults {
       faults.set(Number(place), { code: code ?? 'validation-failed', detail });
   }
   return faults;
-}
-
-export function row_fault_text(look: Look, { code, detail }: RowFault): string {
-  const key = `counts.fault.${code}`;
-  return key in en ? look.say(key as Key) : detail;
 }

@@ -27,6 +27,12 @@ export function use_shell(): Shell {
   return shell;
 }
 
+// What a code of the service means; its own words where there is no sentence for it.
+export function refusal_text(look: Look, code: string, detail: string): string {
+  const key = `code.${code}`;
+  return key in en ? look.say(key as Key) : detail;
+}
+
 // Why something was refused, in the reader's language where there is a sentence for it.
 export function fault_text(look: Look, fault: unknown): string {
   if (fault instanceof Unsettled)
@@ -34,8 +40,7 @@ export function fault_text(look: Look, fault: unknown): string {
   if (fault instanceof Outage) return look.say('fault.outage');
   if (!(fault instanceof Refusal)) return look.say('fault.unexpected', { what: String(fault) });
   const { code, detail, errors, on_hand, request_id, retry_after } = fault.problem;
-  const key = `code.${code}`;
-  const known = key in en ? look.say(key as Key) : detail;
+  const known = refusal_text(look, code, detail);
   const parts = [known];
   if (on_hand !== undefined) parts.push(look.say('fault.on_hand', { n: look.number(on_hand) }));
   if (errors?.length)

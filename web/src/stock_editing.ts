@@ -4,6 +4,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import type { Adjust, Item, Level } from './api';
 import { is_refused_with, Unsettled } from './asking';
+import type { Look } from './look';
 import { fault_text, type Shell } from './shell';
 
 export function with_level(item: Item, level: Level): Item {
@@ -26,9 +27,14 @@ function with_on_hand(item: Item, location: string, on_hand: number): Item {
 export interface Refused {
   readonly item: Item;
   readonly command: Adjust;
-  readonly text: string;
+  readonly fault: unknown;
   readonly may_insist: boolean; // more is promised than there would be, and one may say so be it
   readonly is_open: boolean; // it may have been booked; sent again, it is booked once
+}
+
+export function refused_text(look: Look, { item: { sku }, fault, is_open }: Refused): string {
+  return is_open ? look.say('edit.unsettled', { sku })
+    : look.say('edit.refused', { sku, why: fault_text(look, fault) });
 }
 
 export function may_go_on(refused: Refused | undefined): refused is Refused {
@@ -56,13 +62,12 @@ export function create_editing(
   };
 
   async function roll_back(item: Item, command: Adjust, fault: unknown) {
-    const is_open = fault instanceof Unsettled;
-    const text = is_open ? look.say('edit.unsettled', { sku: item.sku })
-      : look.say('edit.refused', { sku: item.sku, why: fault_text(look, fault) });
-    const may_insist = is_refused_with(fault, 'would-be-short');
-    refused.value = new Map(refused.value)
-      .set(item.sku, { item, command, text, may_insist, is_open });
-    notices.refused(text);
+    const met: Refused = {
+      item, command, fault,
+      may_insist: is_refused_with(fault, 'would-be-short'), is_open: fault instanceof Unsettled,
+    };
+    refused.value = new Map(refused.value).set(item.sku, met);
+    notices.refused(refused_text(look, met));
     show(item.sku, () => item);
     // What it is now, since it is not what was seen here.
     const now = await api.item(item.sku).catch(() => null);

@@ -3,9 +3,10 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { CountEntry, ShownCount, StockCount } from '../api';
+import { cell_fault_text } from '../cell_faults';
 import { create_entering, type Entering } from '../count_entering';
 import { is_beyond_nothing, moved_since, sums_of, with_entries } from '../count_figures';
-import { row_fault_text, rows_refused, type RowFault } from '../counted_rows';
+import { rows_refused, type RowFault } from '../counted_rows';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
 import type { Key } from '../text/en';
@@ -88,7 +89,7 @@ function EntryState({ entry, state, fault }: {
   const { look } = use_shell();
   return (
     <div class="buttons">
-      {fault && <strong class="refused">{row_fault_text(look, fault)}</strong>}
+      {fault && <strong class="refused">{cell_fault_text(look, fault, 'counts.fault')}</strong>}
       {entry.outdated && <Badge tone="bad" says="counts.outdated" />}
       {state === 'open' && is_beyond_nothing(entry) && <Badge tone="bad" says="counts.beyond" />}
       {entry.difference === 0 ? <Badge tone="good" says="counts.agrees" />

@@ -7,6 +7,7 @@ import {
   import_modes, type ImportDifference, type ImportMode, type ImportResult, type PastImport,
 } from '../api';
 import { Refusal, Unsettled } from '../asking';
+import { cell_fault_text } from '../cell_faults';
 import { is_same_content, read_csv_file, type CsvFile } from '../csv_file';
 import { address_of } from '../route';
 import { fault_text, use_shell } from '../shell';
@@ -71,7 +72,10 @@ function Faults({ fault }: { fault: unknown }) {
         id={(e) => `${e.pointer} ${e.detail}`} columns={[
           { title: look.say('imports.row'), cell: (e) => e.row ?? e.pointer },
           { title: look.say('imports.column'), cell: (e) => e.column ?? '' },
-          { title: look.say('detail'), cell: (e) => e.detail },
+          {
+            title: look.say('detail'),
+            cell: (e) => cell_fault_text(look, e, 'imports.fault'),
+          },
         ]} />
     </>
   );

@@ -8,7 +8,7 @@ import type { Look } from '../look';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
 import type { Seen } from '../settings_saving';
-import { create_editing, may_go_on } from '../stock_editing';
+import { create_editing, may_go_on, refused_text } from '../stock_editing';
 import { GoOn } from '../widgets/go_on';
 import { HoldLine } from '../widgets/hold_line';
 import { use_list, use_loaded } from '../widgets/loading';
@@ -63,7 +63,7 @@ function Levels({ item, show, changed }: {
       <h2 id="levels">{look.say('item.levels')}</h2>
       {refused && (
         <div class="failed">
-          <p>{refused.text}</p>
+          <p>{refused_text(look, refused)}</p>
           {may_go_on(refused) && (
             <GoOn refused={refused} item={item} editing={editing} done={changed} />
           )}

@@ -146,7 +146,9 @@ export function LiveScreen() {
         {watch.has_gap.value && look.say('live.gap')}
       </p>
       {state === 'refused' && (
-        <button type="button" onClick={() => { attempt.value += 1; }}>{look.say('try_again')}</button>
+        <button type="button" onClick={() => { attempt.value += 1; }}>
+          {look.say('try_again')}
+        </button>
       )}
       {items.length === 0 && <Nothing>{look.say('live.empty')}</Nothing>}
       {own && <Tiles item={own} />}

@@ -21,6 +21,14 @@ export function is_report(name: string): name is ReportName {
   return (report_names as readonly string[]).includes(name);
 }
 
+function Download({ report, query = {} }: {
+  report: ReportName;
+  query?: Record<string, string>;
+}) {
+  const { api, look } = use_shell();
+  return <p><a href={api.report_file(report, query)} download>{look.say('reports.csv')}</a></p>;
+}
+
 function LowStock() {
   const { api, look } = use_shell();
   const list = use_list<LowItem>(
@@ -162,6 +170,15 @@ function SumTable({ rows, is_by_sku }: { rows: readonly MovementSum[]; is_by_sku
   );
 }
 
+// From the beginning of the first day to the end of the last.
+function period_of(first: string, last: string) {
+  const instant = (day: Date) => (Number.isNaN(day.getTime()) ? '' : day.toISOString());
+  return {
+    from: instant(new Date(`${first}T00:00`)),
+    to: instant(days_from(new Date(`${last}T00:00`), 1)),
+  };
+}
+
 function Movements() {
   const { api, look, router } = use_shell();
   const today = new Date();
@@ -169,12 +186,10 @@ function Movements() {
   const { from = first, to = day_text(today), by = '' } = router.place.value.query;
   // The period stands in the address, so that a colleague to whom it is sent sees the same.
   useEffect(() => router.filter({ from, to }), [from, to]);
+  const period = period_of(from, to);
   const list = use_list<MovementSum>(
-    (cursor, stop) => api.movement_sums({
-      from: new Date(`${from}T00:00`).toISOString(),
-      to: days_from(new Date(`${to}T00:00`), 1).toISOString(), // a day has its last hour too
-      by, cursor, limit: page_rows,
-    }, stop), [from, to, by]);
+    (cursor, stop) => api.movement_sums({ ...period, by, cursor, limit: page_rows }, stop),
+    [from, to, by]);
   const is_by_sku = by === 'sku';
   return (
     <>
@@ -196,6 +211,7 @@ function Movements() {
           <option value="sku" selected={is_by_sku}>{look.say('reports.by.sku')}</option>
         </Choice>
       </Filters>
+      <Download report="movements" query={{ ...period, by }} />
       <ListShown list={list} empty={look.say('reports.movements.empty')}>
         {(rows) => (
           <>
@@ -228,6 +244,7 @@ export function ReportsScreen({ report }: { report: ReportName }) {
       <section aria-labelledby="report">
         <h2 id="report">{look.say(`reports.${report}`)}</h2>
         <p>{look.say(`reports.${report}.about`)}</p>
+        {report !== 'movements' && <Download report={report} />}
         {report === 'low-stock' && <LowStock />}
         {report === 'held-longest' && <HeldLongest />}
         {report === 'movements' && <Movements />}

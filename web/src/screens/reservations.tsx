@@ -5,7 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { states, type Reservation } from '../api';
 import { Unsettled } from '../asking';
 import { address_of } from '../route';
-import { fault_text, use_shell } from '../shell';
+import { fault_text, refusal_text, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
 import { Badge, type Tone } from '../widgets/badge';
 import { Choice, Field, typed } from '../widgets/field';
@@ -162,7 +162,7 @@ function Facts({ of }: { of: Reservation }) {
     [look.say('state.expired'), of.expired_at && look.time(of.expired_at)],
     [look.say('reservations.supersedes'), link(of.supersedes)],
     [look.say('reservations.superseded_by'), link(of.superseded_by)],
-    [look.say('detail'), of.detail ?? of.note],
+    [look.say('detail'), of.code ? refusal_text(look, of.code, of.detail ?? '') : of.note],
   ] as const;
   return (
     <dl class="pairs">

@@ -6,7 +6,7 @@ import type { Item } from '../api';
 import { sale_phase } from '../item_settings';
 import { address_of } from '../route';
 import { use_shell } from '../shell';
-import { create_editing, may_go_on, type Editing } from '../stock_editing';
+import { create_editing, may_go_on, refused_text, type Editing } from '../stock_editing';
 import { Badge } from '../widgets/badge';
 import { Check } from '../widgets/field';
 import { GoOn } from '../widgets/go_on';
@@ -76,6 +76,7 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
 }) {
   const { look, session } = use_shell();
   const refused = editing.refused.value.get(item.sku);
+  const why = refused ? refused_text(look, refused) : null;
   const is_saving = editing.saving.value.has(item.sku);
   const kinds = ['row', is_current && 'current', refused && 'refused', is_saving && 'saving'];
   return (
@@ -94,7 +95,7 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
       ) : (
         <>
           <div role="gridcell" class="name">
-            {refused ? <span class="why" title={refused.text}>{refused.text}</span> : item.name}
+            {why !== null ? <span class="why" title={why}>{why}</span> : item.name}
           </div>
           <div role="gridcell" class="number">
             {session.may('stock') ? (

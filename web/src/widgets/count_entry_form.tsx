@@ -3,8 +3,9 @@
 // out or a scanner sends them; or many rows pasted. What is not entered stays below.
 import type { RefObject } from 'preact';
 import type { ShownCount } from '../api';
+import { cell_fault_text } from '../cell_faults';
 import type { Attempt, Entering } from '../count_entering';
-import { row_fault_text, rows_in, type CountedRow } from '../counted_rows';
+import { rows_in, type CountedRow } from '../counted_rows';
 import { instant_of, local_time } from '../item_settings';
 import { fault_text, use_shell } from '../shell';
 import { Field, typed } from './field';
@@ -101,7 +102,7 @@ function RowEditor({ row, place, attempt, change }: {
     <tr class={fault ? 'refused' : ''}>
       <td>{input('sku', look.say('sku'))}</td>
       <td>{input('quantity', look.say('counts.quantity'))}</td>
-      <td id={`fault-${attempt.id}-${place}`}>{fault && row_fault_text(look, fault)}</td>
+      <td id={`fault-${attempt.id}-${place}`}>{fault && cell_fault_text(look, fault, 'counts.fault')}</td>
       <td>
         {attempt.rows.length > 1 && !attempt.is_sending && (
           <button type="button" class="quiet" onClick={() => change(null)}
