@@ -194,7 +194,8 @@ TEST_CASE("on hand is one thing: in the item, in its explanation, in a count and
     CHECK(low.at("reserved") == reserved);
     CHECK(low.at("available") == item.at("available"));
     std::int64_t moved = 0;
-    for (auto const& sum : front.get("/v1/reports/movements" + period()).json().at("data"))
+    auto const sums = front.get("/v1/reports/movements" + period()).json();
+    for (auto const& sum : sums.at("data"))
         moved += sum.at("on_hand_delta").get<std::int64_t>();
     CHECK(moved == on_hand);
 
