@@ -67,11 +67,14 @@ async function open_browser(place, kind, { language, theme, viewport }) {
   return seat;
 }
 
-async function tidy_up({ context, page }) {
+// The page is left before whoever sat there is forgotten: it may still be asking for something.
+async function tidy_up(seat) {
+  const { context, page } = seat;
+  seat.complain = () => {};
   await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.clearCookies();
   await page.evaluate(() => window.localStorage.clear());
   await page.goto('about:blank');
+  await context.clearCookies();
 }
 
 // One person at a browser. Nobody in particular is `as: null`.

@@ -116,7 +116,8 @@ describe('live', { concurrency: false }, () => {
     const sku = await desk.shop.item(10);
     const page = await desk.go('imports');
     const delivery = (n) => page.locator('input[type=file]').setInputFiles({
-      name: 'delivery.csv', mimeType: 'text/csv', buffer: Buffer.from(`sku,quantity\n${sku},${n}\n`),
+      name: 'delivery.csv', mimeType: 'text/csv',
+      buffer: Buffer.from(`sku,quantity\n${sku},${n}\n`),
     });
     const apply = async () => {
       await page.getByRole('button', { name: 'Apply', exact: true }).click();

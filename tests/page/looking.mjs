@@ -35,7 +35,8 @@ export async function take_picture(page, name) {
   writeFileSync(join(pictures, `${name}.png`), Buffer.from(data, 'base64'));
 }
 
-// Answers with what axe-core finds fault with, by all of its usual rules or by those that are named.
+// Answers with what axe-core finds fault with, by all of its usual rules or by those that are
+// named.
 export async function look_at(page, name, rules) {
   return (await violations_on(page, rules)).map((violation) => `${name}: ${violation}`);
 }

@@ -97,9 +97,12 @@ export async function start_service(options = {}) {
       await listening_port(running);
     },
     async end() {
-      // Nobody needs the data any more, so it need not be written out in an orderly way.
-      if (!running.has_ended()) end_database(data);
-      await end_process();
+      // Nobody needs the data any more, so nothing need be put in order first.
+      if (!running.has_ended()) {
+        running.child.kill('SIGKILL');
+        end_database(data);
+        await running.ended;
+      }
       rmSync(scratch, { recursive: true, force: true });
     },
   };
