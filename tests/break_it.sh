@@ -129,6 +129,7 @@ guard 'a token is bound to its customer' service/tokens.cpp \
 ' '' \
     'unit_tests - a token is nobody else*
 redis_tests - a token is needed*'
+
 guard 'Redis refuses under a lease only' redis/scripts/take.lua \
     'local is_fresh = now < tonumber(state[2])' 'local is_fresh = true' \
     'redis_chaos_tests - a drill through a Redis that loses everything*
@@ -143,6 +144,14 @@ guard 'Redis never refuses what it has let through' redis/scripts/take.lua \
     'if verdict > ASK and is_noted_before(note) then' \
     'if false then' \
     'redis_tests - a request that is repeated has its first answer*'
+
+guard 'what a customer gave back every bucket is told' service/fast_path/admission.cpp \
+    'what.customer.empty() ? 0 : of.buckets - 1' 'what.customer.empty() ? 0 : 0' \
+    'redis_tests - what a customer gave back is forgotten*'
+
+guard 'what is told late is not counted once he gave something up' redis/scripts/settle.lua \
+    'return told ~= reliefs and' 'return false and' \
+    'redis_tests - whoever gave something up before Redis knew*'
 
 make_copy() {
     mkdir "$copy"

@@ -151,10 +151,14 @@ describe('imports', { concurrency: false }, () => {
   desk_test('faults are told in Chinese by their codes, else in English', async (desk) => {
     const page = await desk.go('imports');
     desk.provoke(400);
+    await choose(page, 'no-number.csv', 'sku,quantity\nA,x\n');
+    await eventually('the fault in Chinese', async () =>
+      /^应为 0 到 \d+ 的整数。$/.test(
+        (await cells_of(page.getByRole('table').getByRole('row').nth(1)))[2] ?? ''));
     await page.route('**/v1/imports?*', (route) => route.fulfill({
       status: 400, contentType: 'application/problem+json',
       body: JSON.stringify({ status: 400, code: 'validation-failed', detail: 'Faults: 2', errors: [
-        { pointer: '/rows/2/quantity', row: 2, column: 'quantity', code: 'not-a-number',
+        { pointer: '/rows/2/quantity', row: 2, column: 'quantity', code: 'number-invalid',
           detail: 'must be a whole number from 0 to 9' },
         { pointer: '/rows/3/sku', row: 3, column: 'sku', code: 'never-heard-of',
           detail: 'is of a new kind' },

@@ -195,6 +195,7 @@ export interface PastImport {
 
 export interface ShownImport extends PastImport {
   kept_back: { sku: string; settings: (keyof Settings)[] }[];
+  superseded: { row: number; sku: string; location: string }[];
 }
 
 export interface StockCount {

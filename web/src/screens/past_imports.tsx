@@ -136,9 +136,20 @@ function Undone({ made }: { made: ShownImport }) {
     <section aria-labelledby="undone">
       <h2 id="undone">{look.say('imports.undone')}</h2>
       <p>
-        {look.say('imports.undone_levels')}{' '}
+        {look.say(made.superseded.length > 0 ? 'imports.undone_some' : 'imports.undone_levels')}{' '}
         {made.created > 0 && look.say('imports.undone_created', { n: look.number(made.created) })}
       </p>
+      {made.superseded.length > 0 && (
+        <Table caption={look.say('imports.superseded')} rows={made.superseded}
+          id={(level) => String(level.row)}
+          columns={[
+            {
+              title: look.say('sku'),
+              cell: (level) => <a href={address_of(['stock', level.sku])}>{level.sku}</a>,
+            },
+            { title: look.say('location'), cell: (level) => level.location },
+          ]} />
+      )}
       <p>{look.say(made.kept_back.length > 0 ? 'imports.kept_back' : 'imports.nothing_kept')}</p>
       {made.kept_back.length > 0 && (
         <Table caption={look.say('imports.kept_back')} rows={made.kept_back} id={(k) => k.sku}
