@@ -102,7 +102,8 @@ SELECT i.sku, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_customer, n
        l.location, l.version,
        l.on_hand - l.reserved + COALESCE((SELECT sum(h.quantity)
                                             FROM reservation_line h
-                                           WHERE h.sku = l.sku AND h.location = l.location
+                                           WHERE h.sku COLLATE "POSIX" = l.sku
+                                             AND h.location COLLATE "POSIX" = l.location
                                              AND h.held_until <= now()), 0)::bigint,
        l.on_hand, l.reserved,
        COALESCE(m.version, 0), COALESCE(m.on_hand, 0), COALESCE(m.reserved, 0)

@@ -81,8 +81,8 @@ SELECT i.sku, i.name, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_cus
             AND i.low_stock_at >= (SELECT COALESCE(sum(GREATEST(0, l.on_hand - l.reserved
                                           + COALESCE((SELECT sum(h.quantity)
                                                         FROM reservation_line h
-                                                       WHERE h.sku = l.sku
-                                                         AND h.location = l.location
+                                                       WHERE h.sku COLLATE "POSIX" = l.sku
+                                                         AND h.location COLLATE "POSIX" = l.location
                                                          AND h.held_until <= now()), 0))), 0)
                                      FROM stock_level l
                                     WHERE l.sku = i.sku)))
@@ -103,8 +103,8 @@ SELECT i.sku, i.name, i.on_sale, i.sale_starts_at, i.sale_ends_at, i.max_per_cus
             AND i.low_stock_at >= (SELECT COALESCE(sum(GREATEST(0, l.on_hand - l.reserved
                                           + COALESCE((SELECT sum(h.quantity)
                                                         FROM reservation_line h
-                                                       WHERE h.sku = l.sku
-                                                         AND h.location = l.location
+                                                       WHERE h.sku COLLATE "POSIX" = l.sku
+                                                         AND h.location COLLATE "POSIX" = l.location
                                                          AND h.held_until <= now()), 0))), 0)
                                      FROM stock_level l
                                     WHERE l.sku = i.sku)))

@@ -53,7 +53,7 @@ SELECT w.sku,
        COALESCE(l.on_hand - l.reserved, 0),
        COALESCE((SELECT sum(h.quantity)
                    FROM reservation_line h
-                  WHERE h.sku = w.sku AND h.location = w.location
+                  WHERE h.sku COLLATE "POSIX" = w.sku AND h.location COLLATE "POSIX" = w.location
                     AND h.held_until <= now()), 0)::bigint
   FROM unnest(:skus::text[], :locations::text[]) WITH ORDINALITY AS w(sku, location, place)
   LEFT JOIN LATERAL (SELECT s.on_hand, s.reserved
@@ -68,7 +68,8 @@ SELECT l.sku,
        l.on_hand,
        l.reserved - COALESCE((SELECT sum(h.quantity)
                                 FROM reservation_line h
-                               WHERE h.sku = l.sku AND h.location = l.location
+                               WHERE h.sku COLLATE "POSIX" = l.sku
+                                 AND h.location COLLATE "POSIX" = l.location
                                  AND h.held_until <= now()), 0)::bigint,
        l.version
   FROM stock_level l

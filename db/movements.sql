@@ -46,7 +46,7 @@ SELECT m.id, m.location, m.version, m.kind, m.on_hand_delta, m.reserved_delta, m
 SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
        reservation_id, actor, reason, note, reference, at
   FROM movement
- WHERE sku = :sku AND id < :before::bigint
+ WHERE sku COLLATE "POSIX" = :sku AND id < :before::bigint
  ORDER BY id DESC
  LIMIT :row_count::bigint;
 
@@ -54,7 +54,7 @@ SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, rese
 SELECT id, location, version, kind, on_hand_delta, reserved_delta, on_hand, reserved,
        reservation_id, actor, reason, note, reference, at
   FROM movement
- WHERE sku = :sku AND id = :id::bigint;
+ WHERE sku COLLATE "POSIX" = :sku AND id = :id::bigint;
 
 -- What the last movements of each level come to, by kind and reason: those that moved what is on
 -- hand. A version is a movement, so a number of versions bounds what is read.

@@ -17,7 +17,8 @@ SELECT w.sku, w.name, w.low_stock_at, t.on_hand, t.reserved, t.available
                        FROM stock_level l
                       CROSS JOIN LATERAL (SELECT COALESCE(sum(d.quantity), 0) AS due
                                             FROM reservation_line d
-                                           WHERE d.sku = l.sku AND d.location = l.location
+                                           WHERE d.sku COLLATE "POSIX" = l.sku
+                                             AND d.location COLLATE "POSIX" = l.location
                                              AND d.held_until <= now()) AS h
                       WHERE l.sku = w.sku) AS t
  WHERE t.available <= w.low_stock_at

@@ -38,7 +38,8 @@ SELECT asked.is_mine,
        CASE WHEN l.on_hand - l.reserved < asked.quantity
             THEN EXISTS (SELECT
                            FROM reservation_line h
-                          WHERE h.sku = asked.sku AND h.location = asked.location
+                          WHERE h.sku COLLATE "POSIX" = asked.sku
+                            AND h.location COLLATE "POSIX" = asked.location
                             AND h.held_until <= now()
                           LIMIT 1)
             ELSE false END,
@@ -172,7 +173,8 @@ SELECT r.id, r.expires_at
                            FROM unnest(:skus::text[], :locations::text[]) AS w(sku, location)
                           CROSS JOIN LATERAL (SELECT l.reservation_id, l.held_until
                                                 FROM reservation_line l
-                                               WHERE l.sku = w.sku AND l.location = w.location
+                                               WHERE l.sku COLLATE "POSIX" = w.sku
+                                                 AND l.location COLLATE "POSIX" = w.location
                                                  AND l.held_until <= now()
                                                ORDER BY l.held_until
                                                LIMIT :holds_max::bigint) AS due
@@ -249,7 +251,8 @@ SELECT w.place - 1, h.id, h.quantity, h.expires_at, h.customer, h.reference
                        FROM (SELECT n.reservation_id, n.quantity
                                FROM (SELECT l.reservation_id, l.quantity
                                        FROM reservation_line l
-                                      WHERE l.sku = w.sku AND l.location = w.location
+                                      WHERE l.sku COLLATE "POSIX" = w.sku
+                                        AND l.location COLLATE "POSIX" = w.location
                                         AND l.held_until > now()
                                       ORDER BY l.held_until
                                       LIMIT :looked_max::bigint) AS n
@@ -263,7 +266,8 @@ SELECT w.place - 1, h.id, h.quantity, h.expires_at, h.customer, h.reference
 SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
   FROM (SELECT reservation_id, quantity, held_until
           FROM reservation_line
-         WHERE sku = :sku AND location = :location AND held_until > now()
+         WHERE sku COLLATE "POSIX" = :sku AND location COLLATE "POSIX" = :location
+           AND held_until > now()
          ORDER BY held_until
          LIMIT :row_count::bigint) AS l
   JOIN reservation r ON r.id = l.reservation_id
@@ -275,7 +279,8 @@ SELECT r.id, l.quantity, r.expires_at, r.customer, r.reference
 SELECT count(*), COALESCE(sum(open.quantity), 0)::bigint
   FROM (SELECT quantity
           FROM reservation_line
-         WHERE sku = :sku AND location = :location AND held_until > now()
+         WHERE sku COLLATE "POSIX" = :sku AND location COLLATE "POSIX" = :location
+           AND held_until > now()
          ORDER BY held_until
          LIMIT :count_max::bigint) AS open;
 
@@ -368,7 +373,7 @@ SELECT (SELECT count(*)
      + (SELECT count(*)
           FROM (SELECT
                   FROM reservation_line
-                 WHERE sku = :sku AND held_until > now()
+                 WHERE sku COLLATE "POSIX" = :sku AND held_until > now()
                  LIMIT :count_max::bigint) AS on_sku);
 
 -- Open holds are few beside all that ever was: their lines have an index of their own, which no
@@ -381,7 +386,7 @@ WITH open AS MATERIALIZED (
      UNION
     SELECT reservation_id
       FROM reservation_line
-     WHERE sku = :sku AND held_until > now()
+     WHERE sku COLLATE "POSIX" = :sku AND held_until > now()
 ), shown AS MATERIALIZED (
     SELECT id
       FROM open

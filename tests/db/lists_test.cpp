@@ -153,4 +153,40 @@ TEST_CASE("who asks for the holds on a level looks at a bounded number of them")
     CHECK(told == std::vector<std::string>{"02", "03", "04"});
 }
 
+// As after a catalogue was loaded: by what PostgreSQL knows then, a SKU has one line of each kind.
+TEST_CASE("what is looked up by SKU and location is found, whatever is known about the tables")
+{
+    migrated_database const place;
+    workbench bench(place);
+    auto const plan_of = [&](std::string const& query) {
+        std::string plan;
+        for (auto const& row : bench.sql.run("EXPLAIN SELECT 1 FROM " + query))
+            plan += row.at(0).value() + '\n';
+        return plan;
+    };
+    auto const goes_by = [&](std::string const& query, std::string const& index) {
+        return plan_of(query).find("using " + index + " ") != std::string::npos;
+    };
+    auto const write = [&](std::string const& skus, std::string const& versions) {
+        bench.sql.run("INSERT INTO movement (sku, location, version, kind, on_hand_delta,"
+                      "                      reserved_delta, on_hand, reserved, actor)"
+                      " SELECT " +
+                      skus + ", 'main', " + versions +
+                      ", 'received', 1, 0, 1, 0, 'x' FROM generate_series(1, 5000) AS n");
+    };
+    bench.sql.run("SET enable_seqscan = off"); // as in every session of the service
+    bench.sql.run("ALTER TABLE movement SET (autovacuum_enabled = off)");
+    bench.sql.run("ALTER TABLE reservation_line SET (autovacuum_enabled = off)");
+    write("'MUG-' || n", "1");
+    bench.sql.run("VACUUM ANALYZE movement");
+    bench.sql.run("VACUUM ANALYZE reservation_line");
+    write("'MUG-1'", "n + 1");
+    CHECK(goes_by("movement WHERE sku = 'MUG-1' AND location = 'main' AND version = 7",
+                  "movement_pkey"));
+    CHECK(goes_by("movement WHERE sku COLLATE \"POSIX\" = 'MUG-1' AND id = 7", "movement_newest"));
+    CHECK(goes_by("reservation_line WHERE sku COLLATE \"POSIX\" = 'MUG-1'"
+                  " AND location COLLATE \"POSIX\" = 'main' AND held_until <= now()",
+                  "reservation_line_held"));
+}
+
 } // namespace holdfast::test
