@@ -86,13 +86,29 @@ private:
     setting_sources sources_;
 };
 
+// An option whose value may come from the environment. CLI11 gives the values of the environment to
+// every command, and so also to the siblings of the one that was typed; they may share `value`, and
+// must not write over the flag.
+CLI::Option& add_option_or_variable(CLI::App& command, std::string const& flag, std::string& value,
+                                    std::string const& variable, std::string const& sentence)
+{
+    auto const take = [&command, &value](std::string const& text) {
+        if (command.parsed())
+            value = text;
+    };
+    return *command.add_option_function<std::string>(flag, take, sentence)->envname(variable);
+}
+
+void add_url(CLI::App& command, std::string& url, std::string const& sentence)
+{
+    add_option_or_variable(command, "--url", url, "HOLDFAST_URL", sentence).default_str(url);
+}
+
 // What every command over HTTP needs to know.
 void add_server_options(CLI::App& command, std::string& url, std::string& key)
 {
-    command.add_option("--url", url, "Where the service is")
-        ->envname("HOLDFAST_URL")
-        ->capture_default_str();
-    command.add_option("--key", key, "An API key")->envname("HOLDFAST_KEY");
+    add_url(command, url, "Where the service is");
+    add_option_or_variable(command, "--key", key, "HOLDFAST_KEY", "An API key");
 }
 
 class commands {
@@ -206,9 +222,7 @@ private:
             ->check(CLI::IsMember({"owner", "manager", "clerk", "viewer"}));
         invite.add_option("--name", invited_.name, "Who; stands in the ledger")->required();
         invited_.url = default_url;
-        invite.add_option("--url", invited_.url, "Where a browser finds the service")
-            ->envname("HOLDFAST_URL")
-            ->capture_default_str();
+        add_url(invite, invited_.url, "Where a browser finds the service");
         on(invite, [&] {
             invited_.role = *parse_role(role_name_);
             return keeper::invite_staff(for_invite.load(), invited_, std::cout);
@@ -299,8 +313,8 @@ private:
         webhook.require_subcommand(1);
         auto& listen = add(webhook, "listen", "Receive webhooks, verify and print them");
         listen.add_option("--listen", listen_.listen, "Where")->capture_default_str();
-        listen.add_option("--secret", listen_.secret, "The webhook's secret, to verify by")
-            ->envname("HOLDFAST_WEBHOOK_SECRET");
+        add_option_or_variable(listen, "--secret", listen_.secret, "HOLDFAST_WEBHOOK_SECRET",
+                               "The webhook's secret, to verify by");
         listen.add_option("--count", listen_.count, "End after so many")
             ->check(CLI::NonNegativeNumber);
         on(listen, [this] { return cli::listen_to_webhook(listen_, std::cout, std::cerr); });
@@ -417,7 +431,7 @@ private:
     {
         auto& health = add(app_, "health", "Ask whether a service is ready: status 0 if it is");
         health_url_ = default_url;
-        health.add_option("--url", health_url_, "Where the service is")->envname("HOLDFAST_URL");
+        add_url(health, health_url_, "Where the service is");
         on(health, [this] { return cli::health(health_url_, std::cout); });
 
         auto& settings = add(app_, "settings", "Print every setting with its bounds, as Markdown");

@@ -126,4 +126,32 @@ TEST_CASE("a clerk looks at a reservation and releases it")
     CHECK(stranger.run({"reservation", "show", id}).status == 2);
 }
 
+TEST_CASE("a flag says more than the environment, whatever other commands there are")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    auto const id = front.hold({{sku, 2}});
+    std::vector<std::vector<std::string>> const commands{
+        {"stock", "get", sku},
+        {"stock", "why", sku},
+        {"stock", "list"},
+        {"stock", "adjust", sku, "--by", "1", "--reason", "found"},
+        {"stock", "count", sku, "9"},
+        {"reservation", "show", id},
+        {"reservation", "release", id}};
+    for (auto command : commands) {
+        CAPTURE(command.at(1));
+        command.insert(command.end(), {"--url", service.url(), "--key", service.admin_key()});
+        auto const done = run_holdfast(
+            command_options{.arguments = command,
+                            .environment = {{"HOLDFAST_URL", "http://127.0.0.1:1"},
+                                            {"HOLDFAST_KEY", "nobodys-key-0123456789"}}});
+        CHECK(done.status == 0);
+        CHECK(done.err.empty());
+    }
+    CHECK(front.level_of(sku).on_hand == 9);
+}
+
 } // namespace holdfast::test
