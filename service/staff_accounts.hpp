@@ -57,6 +57,12 @@ struct staff_redemption {
     std::string password;
 };
 
+// A link for this account, and who makes it: it ends with that one's right to make links.
+struct link_order {
+    uuid id;
+    uuid made_by;
+};
+
 // A link that was made, and what became of one that was opened.
 struct staff_link_made {
     std::string token; // told this once
@@ -121,8 +127,9 @@ inline constexpr std::string_view actor_prefix = "staff:";
 // The same for the first owner, who chooses his name. Nothing when there is staff.
 [[nodiscard]] std::optional<std::string> invite_first(db::link&);
 
-// The same for a person who is there and has forgotten the password. Refusals: not_found.
-[[nodiscard]] result<staff_link_made> make_link(db::link&, uuid const&, staff const& by);
+// The same for a person who is there and has forgotten the password. Void as soon as its maker is
+// removed, disabled or no owner any more. Refusals: not_found; forbidden, when that is so already.
+[[nodiscard]] result<staff_link_made> make_link(db::link&, link_order const&, staff const& by);
 
 // Makes the account, or sets its password, as the link says. Of several at once one does so.
 // Refusals: forbidden, when the token is none, spent, void or expired, or the account is disabled;
