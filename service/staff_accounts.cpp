@@ -249,6 +249,8 @@ result<staff_account> change(db::link& link, staff_change const& to, staff const
                                "The account has revision " + std::to_string(before.revision) + '.'};
         auto const wanted = to.role.value_or(before.role);
         bool const is_disabled = to.is_disabled.value_or(before.disabled_at.has_value());
+        if (wanted == before.role && is_disabled == before.disabled_at.has_value())
+            return before; // nothing to change, so nothing to tell
         if ((is_disabled || wanted != role::owner) &&
             tx.one<bool>(sql::staff::is_last_owner, to.id))
             return would_leave_nobody();

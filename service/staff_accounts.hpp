@@ -107,7 +107,8 @@ inline constexpr std::string_view actor_prefix = "staff:";
 
 [[nodiscard]] std::vector<staff_account> list(db::link&, staff_filter const& = {});
 
-// A disabled account's sessions end. Refusals: not_found, precondition_failed, last_owner.
+// A disabled account's sessions end. What changes nothing leaves revision and trail as they are.
+// Refusals: not_found, precondition_failed, last_owner.
 [[nodiscard]] result<staff_account> change(db::link&, staff_change const&, staff const& by);
 
 // Refusals: not_found, last_owner.

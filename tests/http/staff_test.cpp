@@ -341,6 +341,38 @@ TEST_CASE("there is always an owner")
     CHECK(verdict(anna.get("/v1/session")) == "401 unauthenticated");
 }
 
+TEST_CASE("a change that changes nothing leaves revision and trail as they are")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    auto const account = "/v1/staff/" + id_of(bert);
+    for (json const& same : {json::object(), json{{"role", "clerk"}}, json{{"disabled", false}},
+                             json{{"role", "clerk"}, {"expect_revision", 1}}}) {
+        CAPTURE(same.dump());
+        auto const answer = anna.call("PATCH", account, same);
+        CHECK(verdict(answer) == "200");
+        CHECK(answer.json().at("revision") == 1);
+    }
+    CHECK(verdict(anna.call("PATCH", account, {{"expect_revision", 2}})) ==
+          "412 precondition-failed");
+    auto const told = anna.get("/v1/trail?subject=staff:" + id_of(bert)).body;
+    CHECK(told.find("staff.changed") == std::string::npos);
+    CHECK(anna.call("PATCH", account, {{"role", "viewer"}}).json().at("revision") == 2);
+}
+
+TEST_CASE("a link takes no members, and an unknown one is refused")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    auto const link = "/v1/staff/" + id_of(bert) + "/link";
+    CHECK(pointers_in(anna.call("POST", link, {{"lifetime", 5}})) == "/lifetime");
+    CHECK(verdict(anna.call("POST", link, json::object())) == "201");
+}
+
 TEST_CASE("of the links for one name or account the last is good, and once")
 {
     database const db;
