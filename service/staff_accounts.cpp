@@ -192,7 +192,11 @@ result<std::string> name_by(invitation_row const& link, std::optional<std::strin
 
 std::optional<std::string> fault_of_name(std::string_view name)
 {
-    return sku::fault_of(name);
+    if (auto fault = sku::fault_of(name))
+        return fault;
+    if (has_invisible(name)) // Anna would be two people
+        return "must not contain invisible characters";
+    return std::nullopt;
 }
 
 std::optional<recognised_staff> recognise(db::link& link, std::string_view name,

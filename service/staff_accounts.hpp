@@ -94,7 +94,8 @@ inline constexpr std::size_t count_max = 1000;
 inline constexpr std::string_view actor_prefix = "staff:";
 
 // What is wrong with a would-be name, or nothing: as of a SKU, 1-100 Unicode characters in NFC, no
-// control characters, no white space at either end. Names that differ in case only are one.
+// control characters, no white space at either end; besides, nothing invisible (stock/text.hpp).
+// Names that differ in case only are one.
 [[nodiscard]] std::optional<std::string> fault_of_name(std::string_view name);
 
 // Whose name and password these are; takes the same time for whoever is not there. What hashes or
