@@ -126,6 +126,31 @@ TEST_CASE("a clerk looks at a reservation and releases it")
     CHECK(stranger.run({"reservation", "show", id}).status == 2);
 }
 
+TEST_CASE("a key that cannot stand in a header is refused before anything is sent")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    for (std::string const after : {"\n", "\r\nX-Other: 1", "\t", "\x01", "\x7F", " more"}) {
+        auto const key = service.admin_key() + after;
+        for (std::vector<std::string> command :
+             {std::vector<std::string>{"stock", "adjust", sku, "--by", "1", "--reason", "found"},
+              {"reservation", "show", "nothing"},
+              {"events", "tail", "--count", "1"},
+              {"webhook", "resend", "w", "d"},
+              {"reconcile"}}) {
+            CAPTURE(command.front());
+            command.insert(command.end(), {"--url", service.url(), "--key", key});
+            auto const refused = run_holdfast(command);
+            CHECK(refused.status == 2);
+            CHECK(has(refused.err, "the API key holds white space, control characters"));
+            CHECK_FALSE(has(refused.err, service.admin_key()));
+        }
+    }
+    CHECK(front.level_of(sku).on_hand == 10);
+}
+
 TEST_CASE("a flag says more than the environment, whatever other commands there are")
 {
     database const db;
