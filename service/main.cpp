@@ -14,6 +14,7 @@
 #include "db/error.hpp"
 #include "db/migrate.hpp"
 #include "service/adjustments.hpp"
+#include "service/cli/answer.hpp"
 #include "service/cli/catalogue.hpp"
 #include "service/cli/completion.hpp"
 #include "service/cli/drill.hpp"
@@ -36,6 +37,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
 
 namespace {
 
@@ -492,6 +494,23 @@ private:
     bool is_json_ = false;
 };
 
+// What is wrong when a word stands where a command should; CLI11 misses the command before it looks
+// at the word. Nothing when there is no such word.
+std::optional<std::string> unknown_command(CLI::App const& app)
+{
+    auto const* at = &app;
+    auto path = app.get_name();
+    while (!at->get_subcommands().empty()) {
+        at = at->get_subcommands().front();
+        path += ' ' + at->get_name();
+    }
+    auto const words = at->remaining();
+    if (at->get_require_subcommand_min() == 0 || words.empty())
+        return std::nullopt;
+    constexpr std::size_t shown_max = 100;
+    return path + " has no command or option " + cli::printable(words.front(), shown_max);
+}
+
 } // namespace
 
 int main(int count, char** arguments)
@@ -501,6 +520,12 @@ int main(int count, char** arguments)
     commands all(app);
     try {
         app.parse(count, arguments);
+    } catch (CLI::RequiredError const& e) {
+        auto const unknown = unknown_command(app);
+        if (!unknown)
+            return app.exit(e) == 0 ? 0 : no_answer;
+        std::cerr << *unknown << "\nRun with --help for more information.\n";
+        return no_answer;
     } catch (CLI::ParseError const& e) {
         return app.exit(e) == 0 ? 0 : no_answer;
     }
