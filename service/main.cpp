@@ -423,7 +423,10 @@ private:
         auto& release = add(reservation, "release", "Give the units of a hold back");
         take_clerk_options(release);
         release.add_option("ID", reservation_, "Which")->required();
-        release.add_option("--reason", reason_, "Why; stands in the ledger");
+        // Not bound: an empty text would not be told from none.
+        release.add_option_function<std::string>(
+            "--reason", [this](std::string const& text) { reason_ = text; },
+            "Why; stands in the ledger");
         on(release, [this] {
             return cli::release_reservation(clerk_, reservation_, reason_, std::cout, std::cerr);
         });
@@ -483,7 +486,7 @@ private:
     cli::adjust_options adjust_;
     std::string sku_;
     std::string reservation_;
-    std::string reason_;
+    std::optional<std::string> reason_;
     std::string health_url_;
     std::string shell_;
     std::string import_mode_;

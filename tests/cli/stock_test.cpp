@@ -118,7 +118,13 @@ TEST_CASE("a clerk looks at a reservation and releases it")
     CHECK(has(shown.out, "c-1"));
     CHECK(has(shown.out, "held"));
     CHECK(json::parse(desk.run({"reservation", "show", id, "--json"}).out).at("state") == "held");
+    auto const unsaid = desk.run({"reservation", "release", id, "--reason", ""});
+    CHECK(unsaid.status == 2);
+    CHECK(has(unsaid.err, "--reason must not be empty"));
+    CHECK(front.level_of(sku).reserved == 2);
     CHECK(desk.run({"reservation", "release", id, "--reason", "asked by telephone"}).status == 0);
+    CHECK(desk.run({"reservation", "release", id, "--reason", ""}).status == 2);
+    CHECK(desk.run({"reservation", "release", id}).status == 0);
     CHECK(front.level_of(sku).reserved == 0);
     CHECK(front.movements(sku).back().at("note") == "asked by telephone");
     CHECK(desk.run({"reservation", "show", "nothing"}).status == 1);
