@@ -9,16 +9,18 @@ VALUES (:hash::bytea, :role, :name, :folded,
     ON CONFLICT (hash) DO NOTHING;
 
 -- For an account, in place of the link it may have. Nothing when there is no such account.
--- name: make_for(hash, staff_id, lifetime_seconds) :maybe
-INSERT INTO staff_invitation (hash, role, name, staff_id, expires_at)
-SELECT :hash::bytea, role, name, id, now() + :lifetime_seconds::bigint * interval '1 second'
+-- name: make_for(hash, staff_id, made_by, lifetime_seconds) :maybe
+INSERT INTO staff_invitation (hash, role, name, staff_id, made_by, expires_at)
+SELECT :hash::bytea, role, name, id, :made_by::uuid,
+       now() + :lifetime_seconds::bigint * interval '1 second'
   FROM staff
  WHERE id = :staff_id::uuid
-    ON CONFLICT (staff_id) DO UPDATE SET hash = EXCLUDED.hash, expires_at = EXCLUDED.expires_at
+    ON CONFLICT (staff_id) DO UPDATE SET hash = EXCLUDED.hash, made_by = EXCLUDED.made_by,
+                                         expires_at = EXCLUDED.expires_at
 RETURNING name, expires_at;
 
 -- name: find(hash) :maybe
-SELECT role, name, staff_id
+SELECT role, name, staff_id, made_by
   FROM staff_invitation i
  WHERE hash = :hash::bytea AND expires_at > now()
    AND NOT EXISTS (SELECT
@@ -34,6 +36,11 @@ DELETE FROM staff_invitation
 -- name: void_account(staff_id) :exec
 DELETE FROM staff_invitation
  WHERE staff_id = :staff_id::uuid;
+
+-- Those a person made. A person who is removed takes them along.
+-- name: void_made_by(staff_id) :exec
+DELETE FROM staff_invitation
+ WHERE made_by = :staff_id::uuid;
 
 -- name: spend(hash) :exec
 DELETE FROM staff_invitation

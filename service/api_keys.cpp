@@ -8,6 +8,7 @@
 #include "sql/api_keys.hpp"
 #include "stock/result.hpp"
 #include "stock/sku.hpp"
+#include "stock/text.hpp"
 
 #include <utility>
 
@@ -84,7 +85,13 @@ std::optional<std::string> fault_of_name(std::string_view name)
     if (name.starts_with(staff_accounts::actor_prefix))
         return "must not begin as the names of people do: " +
                std::string(staff_accounts::actor_prefix);
-    return fault_of_text(name, length_max);
+    if (auto fault = fault_of_text(name, length_max))
+        return fault;
+    if (has_invisible(name))
+        return "must not contain invisible characters";
+    if (case_folded(name) == the_keeper().actor)
+        return "must not be the one of what is done on the server itself: " + the_keeper().actor;
+    return std::nullopt;
 }
 
 issued_api_key issue(db::link& link, role r, std::string const& name, staff const& by)

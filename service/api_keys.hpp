@@ -42,9 +42,9 @@ struct api_key_filter {
 
 namespace api_keys {
 
-// What is wrong with a would-be name of a key, or nothing: 1-100 Unicode characters of UTF-8, no
-// control characters, and not as the ledger names people. It stands in the ledger, in the log and
-// in `key list`.
+// What is wrong with a would-be name of a key, or nothing: 1-100 Unicode characters of UTF-8,
+// nothing invisible (stock/text.hpp), and not as the ledger names people or the trail the keeper.
+// It stands in the ledger, in the log and in `key list`.
 [[nodiscard]] std::optional<std::string> fault_of_name(std::string_view name);
 
 // Whom the audit trail names for what is done on the server itself.

@@ -14,6 +14,7 @@
 #include "db/error.hpp"
 #include "db/migrate.hpp"
 #include "service/adjustments.hpp"
+#include "service/cli/answer.hpp"
 #include "service/cli/catalogue.hpp"
 #include "service/cli/completion.hpp"
 #include "service/cli/drill.hpp"
@@ -36,6 +37,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
 
 namespace {
 
@@ -86,13 +88,29 @@ private:
     setting_sources sources_;
 };
 
+// An option whose value may come from the environment. CLI11 gives the values of the environment to
+// every command, and so also to the siblings of the one that was typed; they may share `value`, and
+// must not write over the flag.
+CLI::Option& add_option_or_variable(CLI::App& command, std::string const& flag, std::string& value,
+                                    std::string const& variable, std::string const& sentence)
+{
+    auto const take = [&command, &value](std::string const& text) {
+        if (command.parsed())
+            value = text;
+    };
+    return *command.add_option_function<std::string>(flag, take, sentence)->envname(variable);
+}
+
+void add_url(CLI::App& command, std::string& url, std::string const& sentence)
+{
+    add_option_or_variable(command, "--url", url, "HOLDFAST_URL", sentence).default_str(url);
+}
+
 // What every command over HTTP needs to know.
 void add_server_options(CLI::App& command, std::string& url, std::string& key)
 {
-    command.add_option("--url", url, "Where the service is")
-        ->envname("HOLDFAST_URL")
-        ->capture_default_str();
-    command.add_option("--key", key, "An API key")->envname("HOLDFAST_KEY");
+    add_url(command, url, "Where the service is");
+    add_option_or_variable(command, "--key", key, "HOLDFAST_KEY", "An API key");
 }
 
 class commands {
@@ -206,9 +224,7 @@ private:
             ->check(CLI::IsMember({"owner", "manager", "clerk", "viewer"}));
         invite.add_option("--name", invited_.name, "Who; stands in the ledger")->required();
         invited_.url = default_url;
-        invite.add_option("--url", invited_.url, "Where a browser finds the service")
-            ->envname("HOLDFAST_URL")
-            ->capture_default_str();
+        add_url(invite, invited_.url, "Where a browser finds the service");
         on(invite, [&] {
             invited_.role = *parse_role(role_name_);
             return keeper::invite_staff(for_invite.load(), invited_, std::cout);
@@ -299,8 +315,8 @@ private:
         webhook.require_subcommand(1);
         auto& listen = add(webhook, "listen", "Receive webhooks, verify and print them");
         listen.add_option("--listen", listen_.listen, "Where")->capture_default_str();
-        listen.add_option("--secret", listen_.secret, "The webhook's secret, to verify by")
-            ->envname("HOLDFAST_WEBHOOK_SECRET");
+        add_option_or_variable(listen, "--secret", listen_.secret, "HOLDFAST_WEBHOOK_SECRET",
+                               "The webhook's secret, to verify by");
         listen.add_option("--count", listen_.count, "End after so many")
             ->check(CLI::NonNegativeNumber);
         on(listen, [this] { return cli::listen_to_webhook(listen_, std::cout, std::cerr); });
@@ -407,7 +423,10 @@ private:
         auto& release = add(reservation, "release", "Give the units of a hold back");
         take_clerk_options(release);
         release.add_option("ID", reservation_, "Which")->required();
-        release.add_option("--reason", reason_, "Why; stands in the ledger");
+        // Not bound: an empty text would not be told from none.
+        release.add_option_function<std::string>(
+            "--reason", [this](std::string const& text) { reason_ = text; },
+            "Why; stands in the ledger");
         on(release, [this] {
             return cli::release_reservation(clerk_, reservation_, reason_, std::cout, std::cerr);
         });
@@ -417,7 +436,7 @@ private:
     {
         auto& health = add(app_, "health", "Ask whether a service is ready: status 0 if it is");
         health_url_ = default_url;
-        health.add_option("--url", health_url_, "Where the service is")->envname("HOLDFAST_URL");
+        add_url(health, health_url_, "Where the service is");
         on(health, [this] { return cli::health(health_url_, std::cout); });
 
         auto& settings = add(app_, "settings", "Print every setting with its bounds, as Markdown");
@@ -467,7 +486,7 @@ private:
     cli::adjust_options adjust_;
     std::string sku_;
     std::string reservation_;
-    std::string reason_;
+    std::optional<std::string> reason_;
     std::string health_url_;
     std::string shell_;
     std::string import_mode_;
@@ -478,6 +497,23 @@ private:
     bool is_json_ = false;
 };
 
+// What is wrong when a word stands where a command should; CLI11 misses the command before it looks
+// at the word. Nothing when there is no such word.
+std::optional<std::string> unknown_command(CLI::App const& app)
+{
+    auto const* at = &app;
+    auto path = app.get_name();
+    while (!at->get_subcommands().empty()) {
+        at = at->get_subcommands().front();
+        path += ' ' + at->get_name();
+    }
+    auto const words = at->remaining();
+    if (at->get_require_subcommand_min() == 0 || words.empty())
+        return std::nullopt;
+    constexpr std::size_t shown_max = 100;
+    return path + " has no command or option " + cli::printable(words.front(), shown_max);
+}
+
 } // namespace
 
 int main(int count, char** arguments)
@@ -487,6 +523,12 @@ int main(int count, char** arguments)
     commands all(app);
     try {
         app.parse(count, arguments);
+    } catch (CLI::RequiredError const& e) {
+        auto const unknown = unknown_command(app);
+        if (!unknown)
+            return app.exit(e) == 0 ? 0 : no_answer;
+        std::cerr << *unknown << "\nRun with --help for more information.\n";
+        return no_answer;
     } catch (CLI::ParseError const& e) {
         return app.exit(e) == 0 ? 0 : no_answer;
     }

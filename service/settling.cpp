@@ -97,7 +97,8 @@ result<void> choose_confirmed(reservation& r, confirm_command const& cmd)
 // to be confirmed, when an expired hold has just taken that again.
 enum class holding { whole_lines, confirmed_units };
 
-// A level that a count left short may not have the units any more: then nothing is confirmed.
+// A level that is short, by a count, an adjustment or a transfer, may not have the units any more:
+// then nothing is confirmed.
 result<void> check_on_hand(ledger const& book, reservation const& r)
 {
     std::vector<shortfall> gone;
@@ -106,7 +107,7 @@ result<void> check_on_hand(ledger const& book, reservation const& r)
             gone.push_back({line.at, line.confirmed, book.level(line.at).on_hand});
     if (!gone.empty())
         return refusal{.code = errc::insufficient_stock,
-                       .detail = "A count found fewer units than were promised.",
+                       .detail = "There are fewer units on hand than were promised.",
                        .items = std::move(gone)};
     return {};
 }

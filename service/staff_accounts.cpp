@@ -43,6 +43,7 @@ struct invitation_row {
     std::string role;
     std::optional<std::string> name;
     std::optional<uuid> staff_id; // of the account that is there already
+    std::optional<uuid> made_by;  // nobody: the service itself, or its command line
 };
 
 struct link_row {
@@ -155,11 +156,25 @@ void keep_invitation(db::transaction& tx, std::string const& token, role r,
             std::chrono::seconds(link_lifetime).count());
 }
 
+// Whether this account may make links now.
+bool may_make_links(staff_account const& a)
+{
+    return may(a.role, right::staff) && !a.disabled_at;
+}
+
+bool may_make_links(db::transaction& tx, uuid const& id)
+{
+    auto row = tx.maybe<account_row>(sql::staff::by_id, id);
+    return row && may_make_links(to_account(std::move(*row)));
+}
+
 std::optional<invitation_row> find_invitation(db::transaction& tx, std::string const& token)
 {
     auto found = tx.maybe<invitation_row>(sql::staff_invitations::find, hash_api_key(token));
     if (found && !found->name && !tx.one<bool>(sql::staff::is_empty))
         return std::nullopt; // the first owner is there
+    if (found && found->made_by && !may_make_links(tx, *found->made_by))
+        return std::nullopt;
     return found;
 }
 
@@ -177,7 +192,11 @@ result<std::string> name_by(invitation_row const& link, std::optional<std::strin
 
 std::optional<std::string> fault_of_name(std::string_view name)
 {
-    return sku::fault_of(name);
+    if (auto fault = sku::fault_of(name))
+        return fault;
+    if (has_invisible(name)) // Anna would be two people
+        return "must not contain invisible characters";
+    return std::nullopt;
 }
 
 std::optional<recognised_staff> recognise(db::link& link, std::string_view name,
@@ -234,6 +253,8 @@ result<staff_account> change(db::link& link, staff_change const& to, staff const
                                "The account has revision " + std::to_string(before.revision) + '.'};
         auto const wanted = to.role.value_or(before.role);
         bool const is_disabled = to.is_disabled.value_or(before.disabled_at.has_value());
+        if (wanted == before.role && is_disabled == before.disabled_at.has_value())
+            return before; // nothing to change, so nothing to tell
         if ((is_disabled || wanted != role::owner) &&
             tx.one<bool>(sql::staff::is_last_owner, to.id))
             return would_leave_nobody();
@@ -241,6 +262,8 @@ result<staff_account> change(db::link& link, staff_change const& to, staff const
             tx.one<account_row>(sql::staff::change, to.id, to_string(wanted), is_disabled));
         if (is_disabled)
             tx.exec(sql::staff_sessions::end_all, to.id, std::optional<key_hash>());
+        if (!may_make_links(after)) // nor are they good again when the right comes back
+            tx.exec(sql::staff_invitations::void_made_by, to.id);
         note(tx, by, "staff.changed", to.id,
              R"({"before":)" + about(before) + R"(,"after":)" + about(after) + '}');
         mine = after.revision;
@@ -329,19 +352,22 @@ std::optional<std::string> invite_first(db::link& link)
     return is_needed ? std::optional(token) : std::nullopt;
 }
 
-result<staff_link_made> make_link(db::link& link, uuid const& id, staff const& by)
+result<staff_link_made> make_link(db::link& link, link_order const& wanted, staff const& by)
 {
     auto const token = new_link_token();
     return db::transact(link, [&](db::transaction& tx) -> result<staff_link_made> {
         tx.exec(sql::staff::lock_list);
+        if (!may_make_links(tx, wanted.made_by)) // not any more, since the request was let in
+            return refusal{.code = errc::forbidden, .detail = "Only an owner may make links."};
         // A commit whose answer was lost has made it already.
         bool const is_noted = find_invitation(tx, token).has_value();
-        auto const made = tx.maybe<link_row>(sql::staff_invitations::make_for, hash_api_key(token),
-                                             id, std::chrono::seconds(link_lifetime).count());
+        auto const made =
+            tx.maybe<link_row>(sql::staff_invitations::make_for, hash_api_key(token), wanted.id,
+                               wanted.made_by, std::chrono::seconds(link_lifetime).count());
         if (!made)
             return unknown_account();
         if (!is_noted)
-            note(tx, by, "staff.link_made", id, about(made->name));
+            note(tx, by, "staff.link_made", wanted.id, about(made->name));
         return staff_link_made{token, made->expires_at};
     });
 }

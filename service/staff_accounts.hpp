@@ -57,6 +57,12 @@ struct staff_redemption {
     std::string password;
 };
 
+// A link for this account, and who makes it: it ends with that one's right to make links.
+struct link_order {
+    uuid id;
+    uuid made_by;
+};
+
 // A link that was made, and what became of one that was opened.
 struct staff_link_made {
     std::string token; // told this once
@@ -88,7 +94,8 @@ inline constexpr std::size_t count_max = 1000;
 inline constexpr std::string_view actor_prefix = "staff:";
 
 // What is wrong with a would-be name, or nothing: as of a SKU, 1-100 Unicode characters in NFC, no
-// control characters, no white space at either end. Names that differ in case only are one.
+// control characters, no white space at either end; besides, nothing invisible (stock/text.hpp).
+// Names that differ in case only are one.
 [[nodiscard]] std::optional<std::string> fault_of_name(std::string_view name);
 
 // Whose name and password these are; takes the same time for whoever is not there. What hashes or
@@ -101,7 +108,8 @@ inline constexpr std::string_view actor_prefix = "staff:";
 
 [[nodiscard]] std::vector<staff_account> list(db::link&, staff_filter const& = {});
 
-// A disabled account's sessions end. Refusals: not_found, precondition_failed, last_owner.
+// A disabled account's sessions end. What changes nothing leaves revision and trail as they are.
+// Refusals: not_found, precondition_failed, last_owner.
 [[nodiscard]] result<staff_account> change(db::link&, staff_change const&, staff const& by);
 
 // Refusals: not_found, last_owner.
@@ -121,8 +129,9 @@ inline constexpr std::string_view actor_prefix = "staff:";
 // The same for the first owner, who chooses his name. Nothing when there is staff.
 [[nodiscard]] std::optional<std::string> invite_first(db::link&);
 
-// The same for a person who is there and has forgotten the password. Refusals: not_found.
-[[nodiscard]] result<staff_link_made> make_link(db::link&, uuid const&, staff const& by);
+// The same for a person who is there and has forgotten the password. Void as soon as its maker is
+// removed, disabled or no owner any more. Refusals: not_found; forbidden, when that is so already.
+[[nodiscard]] result<staff_link_made> make_link(db::link&, link_order const&, staff const& by);
 
 // Makes the account, or sets its password, as the link says. Of several at once one does so.
 // Refusals: forbidden, when the token is none, spent, void or expired, or the account is disabled;

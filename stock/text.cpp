@@ -34,4 +34,22 @@ std::optional<std::string> case_folded(std::string_view text)
     return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD);
 }
 
+bool has_invisible(std::string_view text)
+{
+    auto const* bytes = reinterpret_cast<utf8proc_uint8_t const*>(text.data());
+    auto left = static_cast<utf8proc_ssize_t>(text.size());
+    while (left > 0) {
+        utf8proc_int32_t character = 0;
+        auto const used = utf8proc_iterate(bytes, left, &character);
+        if (used <= 0)
+            return false;
+        auto const category = utf8proc_category(character);
+        if (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF)
+            return true;
+        bytes += used;
+        left -= used;
+    }
+    return false;
+}
+
 } // namespace holdfast

@@ -15,4 +15,9 @@ namespace holdfast {
 // Folding"). Nothing when it is not UTF-8.
 [[nodiscard]] std::optional<std::string> case_folded(std::string_view text);
 
+// Whether something in it has no shape of its own: control and format characters (categories Cc and
+// Cf), such as those of no width and those that turn the direction of writing. Two texts may look
+// the same by them. False when it is not UTF-8.
+[[nodiscard]] bool has_invisible(std::string_view text);
+
 } // namespace holdfast

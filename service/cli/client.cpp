@@ -119,8 +119,8 @@ void require_api_key(std::string_view key)
     if (key.empty())
         throw command_error("no API key: give --key KEY or set HOLDFAST_KEY");
     if (!std::all_of(key.begin(), key.end(), is_visible_ascii))
-        throw command_error("the API key holds white space or characters outside ASCII:"
-                            " was more than the key pasted?");
+        throw command_error("the API key holds white space, control characters or characters"
+                            " outside ASCII: was more than the key pasted?");
 }
 
 struct client::connection {
@@ -242,7 +242,11 @@ client::connection::exchange(http::request<http::span_body<char const>>& message
 
 client::client(base_url where, std::string key)
     : where_(std::move(where)), key_(std::move(key)), connection_(std::make_unique<connection>())
-{}
+{
+    // A line break in it would end the header, and the rest be headers of their own.
+    if (!key_.empty())
+        require_api_key(key_);
+}
 
 client::~client() = default;
 client::client(client&&) noexcept = default;

@@ -52,7 +52,8 @@ struct request {
 // gone.
 class client {
 public:
-    // An empty key sends no Authorization header.
+    // An empty key sends no Authorization header. Throws command_error when another one cannot
+    // stand in it; nothing has been sent then.
     client(base_url where, std::string key);
     ~client();
     client(client&&) noexcept;

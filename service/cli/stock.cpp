@@ -203,10 +203,15 @@ int show_reservation(clerk_options const& with, std::string const& id, std::ostr
     return ask(with, what, out, errors, [&](json const& r) { print_reservation(r, out); });
 }
 
-int release_reservation(clerk_options const& with, std::string const& id, std::string const& reason,
-                        std::ostream& out, std::ostream& errors)
+int release_reservation(clerk_options const& with, std::string const& id,
+                        std::optional<std::string> const& reason, std::ostream& out,
+                        std::ostream& errors)
 {
-    auto const body = reason.empty() ? std::string("{}") : json{{"reason", reason}}.dump();
+    if (reason && reason->empty()) {
+        errors << "holdfast: --reason must not be empty\n";
+        return exit_unusable;
+    }
+    auto const body = reason ? json{{"reason", *reason}}.dump() : std::string("{}");
     question const what{{.method = "POST",
                          .target = "/v1/reservations/" + percent_encoded(id) + "/release",
                          .body = body,

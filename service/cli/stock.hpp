@@ -48,7 +48,10 @@ int adjust_stock(clerk_options const&, adjust_options const&, std::ostream& out,
 
 int show_reservation(clerk_options const&, std::string const& id, std::ostream& out,
                      std::ostream& errors);
-int release_reservation(clerk_options const&, std::string const& id, std::string const& reason,
-                        std::ostream& out, std::ostream& errors);
+
+// A reason may be left out, and is not empty.
+int release_reservation(clerk_options const&, std::string const& id,
+                        std::optional<std::string> const& reason, std::ostream& out,
+                        std::ostream& errors);
 
 } // namespace holdfast::cli

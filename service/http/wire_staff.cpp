@@ -101,7 +101,11 @@ result<staff_redemption> parse_redemption(request const& req)
 
 result<uuid> parse_staff_id(request const& req)
 {
-    HOLDFAST_TRY_VOID(parse_nothing(req));
+    HOLDFAST_TRY(auto const document, parse_optional_json(req.body));
+    invalid_members faults;
+    object_reader(document, "", faults).finish();
+    refuse_query(req, faults);
+    HOLDFAST_TRY_VOID(refuse_if_any(faults));
     return staff_in_path(req);
 }
 

@@ -94,6 +94,26 @@ TEST_CASE("the program says what it is, what it can do, and what it did not unde
     }
 }
 
+TEST_CASE("a word that is no command is named, wherever it stands")
+{
+    struct {
+        std::vector<std::string> typed;
+        std::string told;
+    } const cases[]{{{"frob"}, "holdfast has no command or option frob\n"},
+                    {{"frob", "--data", "D"}, "holdfast has no command or option frob\n"},
+                    {{"stock", "frob"}, "holdfast stock has no command or option frob\n"},
+                    {{"stock", "frob", "SKU"}, "holdfast stock has no command or option frob\n"},
+                    {{"key", "--frob"}, "holdfast key has no command or option --frob\n"}};
+    for (auto const& each : cases) {
+        CAPTURE(each.told);
+        auto const answer = run_holdfast(each.typed);
+        CHECK(answer.status == 2);
+        CHECK(has(answer.err, each.told));
+        CHECK_FALSE(has(answer.err, "is required"));
+    }
+    CHECK(has(run_holdfast({"stock"}).err, "A subcommand is required"));
+}
+
 TEST_CASE("who cannot reach a database says so and makes none, and 1 stays the word for bad news")
 {
     temporary_directory const place;

@@ -118,12 +118,71 @@ TEST_CASE("a clerk looks at a reservation and releases it")
     CHECK(has(shown.out, "c-1"));
     CHECK(has(shown.out, "held"));
     CHECK(json::parse(desk.run({"reservation", "show", id, "--json"}).out).at("state") == "held");
+    auto const unsaid = desk.run({"reservation", "release", id, "--reason", ""});
+    CHECK(unsaid.status == 2);
+    CHECK(has(unsaid.err, "--reason must not be empty"));
+    CHECK(front.level_of(sku).reserved == 2);
     CHECK(desk.run({"reservation", "release", id, "--reason", "asked by telephone"}).status == 0);
+    CHECK(desk.run({"reservation", "release", id, "--reason", ""}).status == 2);
+    CHECK(desk.run({"reservation", "release", id}).status == 0);
     CHECK(front.level_of(sku).reserved == 0);
     CHECK(front.movements(sku).back().at("note") == "asked by telephone");
     CHECK(desk.run({"reservation", "show", "nothing"}).status == 1);
     terminal const stranger(service, "nobodys-key-0123456789");
     CHECK(stranger.run({"reservation", "show", id}).status == 2);
+}
+
+TEST_CASE("a key that cannot stand in a header is refused before anything is sent")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    for (std::string const after : {"\n", "\r\nX-Other: 1", "\t", "\x01", "\x7F", " more"}) {
+        auto const key = service.admin_key() + after;
+        for (std::vector<std::string> command :
+             {std::vector<std::string>{"stock", "adjust", sku, "--by", "1", "--reason", "found"},
+              {"reservation", "show", "nothing"},
+              {"events", "tail", "--count", "1"},
+              {"webhook", "resend", "w", "d"},
+              {"reconcile"}}) {
+            CAPTURE(command.front());
+            command.insert(command.end(), {"--url", service.url(), "--key", key});
+            auto const refused = run_holdfast(command);
+            CHECK(refused.status == 2);
+            CHECK(has(refused.err, "the API key holds white space, control characters"));
+            CHECK_FALSE(has(refused.err, service.admin_key()));
+        }
+    }
+    CHECK(front.level_of(sku).on_hand == 10);
+}
+
+TEST_CASE("a flag says more than the environment, whatever other commands there are")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    auto const id = front.hold({{sku, 2}});
+    std::vector<std::vector<std::string>> const commands{
+        {"stock", "get", sku},
+        {"stock", "why", sku},
+        {"stock", "list"},
+        {"stock", "adjust", sku, "--by", "1", "--reason", "found"},
+        {"stock", "count", sku, "9"},
+        {"reservation", "show", id},
+        {"reservation", "release", id}};
+    for (auto command : commands) {
+        CAPTURE(command.at(1));
+        command.insert(command.end(), {"--url", service.url(), "--key", service.admin_key()});
+        auto const done = run_holdfast(
+            command_options{.arguments = command,
+                            .environment = {{"HOLDFAST_URL", "http://127.0.0.1:1"},
+                                            {"HOLDFAST_KEY", "nobodys-key-0123456789"}}});
+        CHECK(done.status == 0);
+        CHECK(done.err.empty());
+    }
+    CHECK(front.level_of(sku).on_hand == 9);
 }
 
 } // namespace holdfast::test

@@ -592,7 +592,7 @@ void employ(workbench& bench)
     auto const berta = staff_accounts::create(bench.link, {"Berta", role::viewer, password}, {});
     REQUIRE(word_of(berta) == "ok");
     CHECK(word_of(staff_accounts::change(bench.link, {berta->id, {}, true, {}}, {})) == "ok");
-    auto const link = staff_accounts::make_link(bench.link, berta->id, {});
+    auto const link = staff_accounts::make_link(bench.link, {berta->id, anna.id}, {});
     REQUIRE(word_of(link) == "ok");
     CHECK(word_of(staff_accounts::end_sessions(bench.link, berta->id, {})) == "ok");
     CHECK(word_of(staff_accounts::remove(bench.link, berta->id, {})) == "ok");

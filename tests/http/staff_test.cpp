@@ -341,6 +341,38 @@ TEST_CASE("there is always an owner")
     CHECK(verdict(anna.get("/v1/session")) == "401 unauthenticated");
 }
 
+TEST_CASE("a change that changes nothing leaves revision and trail as they are")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    auto const account = "/v1/staff/" + id_of(bert);
+    for (json const& same : {json::object(), json{{"role", "clerk"}}, json{{"disabled", false}},
+                             json{{"role", "clerk"}, {"expect_revision", 1}}}) {
+        CAPTURE(same.dump());
+        auto const answer = anna.call("PATCH", account, same);
+        CHECK(verdict(answer) == "200");
+        CHECK(answer.json().at("revision") == 1);
+    }
+    CHECK(verdict(anna.call("PATCH", account, {{"expect_revision", 2}})) ==
+          "412 precondition-failed");
+    auto const told = anna.get("/v1/trail?subject=staff:" + id_of(bert)).body;
+    CHECK(told.find("staff.changed") == std::string::npos);
+    CHECK(anna.call("PATCH", account, {{"role", "viewer"}}).json().at("revision") == 2);
+}
+
+TEST_CASE("a link takes no members, and an unknown one is refused")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    auto const link = "/v1/staff/" + id_of(bert) + "/link";
+    CHECK(pointers_in(anna.call("POST", link, {{"lifetime", 5}})) == "/lifetime");
+    CHECK(verdict(anna.call("POST", link, json::object())) == "201");
+}
+
 TEST_CASE("of the links for one name or account the last is good, and once")
 {
     database const db;
@@ -389,6 +421,49 @@ TEST_CASE("of the links for one name or account the last is good, and once")
     auto const trail = anna.get("/v1/trail?subject=staff:" + account.substr(10)).json().dump();
     CHECK(trail.find("staff.link_made") != std::string::npos);
     CHECK(trail.find(fourth) == std::string::npos);
+}
+
+TEST_CASE("a link ends with the right of whoever made it")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    auto anna = new_person(service, db.connection_string(), "owner", "Anna");
+    auto bert = new_person(service, db.connection_string(), "clerk", "Bert");
+    person nobody(service);
+    auto const redeem = [&](std::string const& token) {
+        return verdict(nobody.call("POST", "/v1/staff/first",
+                                   {{"token", token}, {"password", good_password}}));
+    };
+    auto const link_by = [&](person& maker) {
+        auto const made = maker.call("POST", "/v1/staff/" + id_of(bert) + "/link", nullptr);
+        REQUIRE(verdict(made) == "201");
+        return made.json().at("token").get<std::string>();
+    };
+    std::vector<std::pair<std::string, json>> const ways{
+        {"PATCH", {{"role", "manager"}}}, {"PATCH", {{"disabled", true}}}, {"DELETE", nullptr}};
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        CAPTURE(way);
+        auto cora =
+            new_person(service, db.connection_string(), "owner", "Cora" + std::to_string(way));
+        auto const maker = "/v1/staff/" + id_of(cora);
+        auto const token = link_by(cora);
+        auto const& [method, body] = ways[way];
+        CHECK(verdict(anna.call(method, maker, body)).starts_with("20"));
+        if (method == "PATCH") { // the right comes back, and the link does not
+            json const again{{"role", "owner"}, {"disabled", false}};
+            CHECK(verdict(anna.call("PATCH", maker, again)) == "200");
+        }
+        CHECK(redeem(token) == "403 forbidden");
+    }
+    CHECK(verdict(bert.get("/v1/stock")) == "200"); // whose password nobody has set
+
+    // Whatever changed the role of the maker: it is looked at when the link is opened.
+    auto const token = link_by(anna);
+    auto sql = db.session();
+    sql.run("UPDATE staff SET role = 'viewer' WHERE name = 'Anna'");
+    CHECK(redeem(token) == "403 forbidden");
+    // Nobody made the links of the command line.
+    CHECK(redeem(invite(db.connection_string(), "clerk", "Dora")) == "201");
 }
 
 TEST_CASE("of many who open one link at once, one gets in")

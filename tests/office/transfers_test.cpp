@@ -64,7 +64,7 @@ TEST_CASE("a transfer takes neither what is not there nor, unasked, what is rese
     service_process const service({.database_url = db.connection_string()});
     shop front(service);
     auto const sku = front.item(10);
-    front.hold({{sku, 7}});
+    auto const held = front.hold({{sku, 7}});
 
     CHECK(outcome(transfer(front, sku, 11)) == "409 would-go-negative");
     CHECK(outcome(transfer(front, sku, 4)) == "409 would-be-short");
@@ -76,6 +76,9 @@ TEST_CASE("a transfer takes neither what is not there nor, unasked, what is rese
     auto const insisted = transfer(front, sku, 4, {{"allow_short", true}});
     CHECK(outcome(insisted) == "201");
     CHECK(insisted.json().at("from").at("level").at("short") == 1);
+    auto const unserved = front.confirm(held); // no count has found anything
+    CHECK(outcome(unserved) == "409 insufficient-stock");
+    CHECK(unserved.json().at("detail") == "There are fewer units on hand than were promised.");
     CHECK(outcome(front.adjust(sku, {{"set_to", 9'000'000'000'000'000},
                                      {"expect_on_hand", nullptr},
                                      {"reason", "found"},

@@ -2,6 +2,7 @@
 // What a key may be called: the name stands in the ledger as whoever did it.
 #include "service/api_keys.hpp"
 #include "service/keeper.hpp"
+#include "service/staff_accounts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -44,6 +45,24 @@ TEST_CASE("a key's name is text that can be shown")
         CHECK(fault_of_name(name) == "must not contain control characters");
     for (auto const* const name : {"\xFF", "till \xC3", "\xC0\xAF", "\xED\xA0\x80"})
         CHECK(fault_of_name(name) == "must be valid UTF-8");
+}
+
+TEST_CASE("a key's name does not pass for another one, nor for the keeper")
+{
+    for (auto const* const name : {"ti\u200Bll", "\u202Ellit", "till\u2060"})
+        CHECK(fault_of_name(name) == "must not contain invisible characters");
+    for (auto const* const name : {"keeper", "Keeper", "staff:Anna"})
+        CHECK(fault_of_name(name));
+    CHECK_FALSE(fault_of_name("keeper of the till"));
+}
+
+TEST_CASE("a person's name does not pass for another one")
+{
+    for (auto const* const name : {"An\u200Bna", "Anna\u200D", "\u202EannA"})
+        CHECK(holdfast::staff_accounts::fault_of_name(name) ==
+              "must not contain invisible characters");
+    for (auto const* const name : {"Anna", "Jos\u00E9 M\u00FCller", "keeper"})
+        CHECK_FALSE(holdfast::staff_accounts::fault_of_name(name));
 }
 
 TEST_CASE("a key with a name nobody could read is not made, and the sentence says why")

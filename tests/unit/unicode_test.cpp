@@ -17,6 +17,16 @@ TEST_CASE("what is composed and what is not becomes one text")
     CHECK_FALSE(to_nfc("\xED\xA0\x80"));
 }
 
+TEST_CASE("what has no shape of its own is found")
+{
+    for (auto const* text : {"An\u200Bna", "Anna\u200D", "\u202Eanna", "\u2066a", "An\u00ADna",
+                             "\uFEFF", "a\nb", "\x7F"})
+        CHECK(has_invisible(text));
+    for (auto const* text :
+         {"", "Anna", "Jos\u00E9 M\u00FCller", "\u674E\u660E", "O\u2019Brien", "\xFF"})
+        CHECK_FALSE(has_invisible(text));
+}
+
 TEST_CASE("case does not count, in any script")
 {
     CHECK(case_folded("ANNA") == case_folded("anna"));

@@ -244,7 +244,7 @@ pending_reply make_staff_link(request const& req, app& service)
     }
 
     auto const make = [&](db::link& db) {
-        return staff_accounts::make_link(db, *id, staff_of(req));
+        return staff_accounts::make_link(db, {*id, req.who.staff_id.value()}, staff_of(req));
     };
     auto const made = co_await service.workers.run(make);
     if (!made)
