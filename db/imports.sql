@@ -51,29 +51,24 @@ SELECT sku, location, line, on_hand_delta, version
  ORDER BY sku, location;
 
 -- Notes which levels somebody has said a number for since: by a count or an adjustment, or by
--- another import that is not undone. Ask it under the locks of the levels. The subqueries go by the
--- level; there are few of one in 30 days.
+-- another import that is not undone. Ask it under the locks of the levels. One look for each level;
+-- there are few such words about one in 30 days.
 -- name: supersede(id) :exec
 UPDATE stock_import_level u
    SET superseded = true
-  FROM stock_import i
- WHERE i.id = :id::uuid AND u.import_id = :id::uuid
-   AND (EXISTS (SELECT
-                  FROM level_stated s
-                  LEFT JOIN stock_import b ON b.id = s.import_id
-                 WHERE s.sku = u.sku AND s.location = u.location AND b.undone_at IS NULL
-                   AND CASE WHEN u.version IS NULL THEN s.at > i.at
-                            ELSE s.version >= u.version END
-                 LIMIT 1)
-        OR EXISTS (SELECT
-                     FROM stock_import_level o
-                     JOIN stock_import b ON b.id = o.import_id
-                    WHERE o.sku = u.sku AND o.location = u.location
-                      AND o.import_id <> u.import_id
-                      AND b.mode IN ('set', 'count') AND b.undone_at IS NULL
-                      AND CASE WHEN u.version IS NULL OR o.version IS NULL THEN b.at > i.at
-                               ELSE o.version > u.version END
-                    LIMIT 1));
+  FROM (SELECT l.sku, l.location
+          FROM stock_import i
+          JOIN stock_import_level l ON l.import_id = i.id
+         CROSS JOIN LATERAL (SELECT n.at
+                               FROM stated_number n
+                              WHERE n.sku = l.sku AND n.location = l.location
+                                AND n.import_id IS DISTINCT FROM i.id AND NOT n.undone
+                                AND CASE WHEN l.version IS NULL OR n.version IS NULL
+                                         THEN n.at > i.at
+                                         ELSE n.version >= l.version END
+                              LIMIT 1) AS said
+         WHERE i.id = :id::uuid) AS f
+ WHERE u.import_id = :id::uuid AND u.sku = f.sku AND u.location = f.location;
 
 -- By their place in the file.
 -- name: superseded(id, row_count) :many
