@@ -118,6 +118,11 @@ void supersede(transaction& tx, uuid const& id)
     tx.exec(sql::imports::supersede, id);
 }
 
+void hand_on(transaction& tx, uuid const& id)
+{
+    tx.exec(sql::imports::hand_on, id);
+}
+
 std::vector<moved_level> standing(transaction& tx, uuid const& id)
 {
     return to_moved(tx.many<level_row>(sql::imports::standing, id));

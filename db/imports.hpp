@@ -68,6 +68,10 @@ void write(transaction&, row const&, std::span<moved_level const>, std::span<cha
 // levels are locked.
 void supersede(transaction&, uuid const&);
 
+// Adds what those rows did to the rows of the imports that overtook them, so that undoing these as
+// well leads to what the levels would be without either.
+void hand_on(transaction&, uuid const&);
+
 // Those others, in the global order.
 [[nodiscard]] std::vector<moved_level> standing(transaction&, uuid const&);
 

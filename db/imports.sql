@@ -70,6 +70,23 @@ UPDATE stock_import_level u
          WHERE i.id = :id::uuid) AS f
  WHERE u.import_id = :id::uuid AND u.sku = f.sku AND u.location = f.location;
 
+-- What a superseded row did is behind what the next import said, where no person spoke in between:
+-- whoever undoes that one as well is to get the level without either.
+-- name: hand_on(id) :exec
+UPDATE stock_import_level o
+   SET on_hand_delta = o.on_hand_delta + f.on_hand_delta
+  FROM (SELECT u.sku, u.location, u.on_hand_delta, said.import_id
+          FROM stock_import_level u
+         CROSS JOIN LATERAL (SELECT n.import_id, n.moved
+                               FROM stated_number n
+                              WHERE n.sku = u.sku AND n.location = u.location
+                                AND n.import_id IS DISTINCT FROM u.import_id AND NOT n.undone
+                                AND n.version >= u.version
+                              ORDER BY n.version, n.moved DESC
+                              LIMIT 1) AS said
+         WHERE u.import_id = :id::uuid AND u.superseded AND said.moved) AS f
+ WHERE o.import_id = f.import_id AND o.sku = f.sku AND o.location = f.location;
+
 -- By their place in the file.
 -- name: superseded(id, row_count) :many
 SELECT sku, location, line, on_hand_delta, version

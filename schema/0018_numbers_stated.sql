@@ -15,5 +15,9 @@ SELECT o.sku, o.location, o.version, b.at, o.import_id, b.undone_at IS NOT NULL,
   JOIN stock_import b ON b.id = o.import_id
  WHERE b.mode IN ('set', 'count');
 
+-- When an import is undone that another one has overtaken, what it did is added to the other's row:
+-- the two may come to nothing.
+ALTER TABLE stock_import_level DROP CONSTRAINT stock_import_level_on_hand_delta_check;
+
 -- Finds whether an import was undone since a level was counted. No sale is in it.
 CREATE INDEX movement_undone ON movement (sku, location, version) WHERE reason = 'undone';

@@ -183,6 +183,31 @@ TEST_CASE("a level that was counted or set to a number since is right without th
     CHECK(front.audit_ok());
 }
 
+TEST_CASE("imports that follow one another may be undone in any order")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    auto const back = front.item(10);
+    auto const spoken = front.item(10);
+    auto const first = import(front, "set", sku + ",20\n" + back + ",20\n" + spoken + ",20\n");
+    front.adjust(spoken, {{"set_to", 25}, {"expect_on_hand", 20}, {"reason", "correction"}});
+    auto const second = import(front, "set", sku + ",30\n" + back + ",10\n" + spoken + ",30\n");
+    auto const third = import(front, "add", sku + ",5\n");
+    front.reserve({{sku, 1}}, {{"confirm", true}});
+
+    CHECK(undo(front, first).json().at("superseded").size() == 3);
+    CHECK(front.level_of(sku).on_hand == 34);
+    CHECK(outcome(undo(front, second)) == "200");
+    CHECK(front.level_of(sku).on_hand == 14);
+    CHECK(front.level_of(back).on_hand == 10);
+    CHECK(front.level_of(spoken).on_hand == 25); // what somebody has said
+    CHECK(outcome(undo(front, third)) == "200");
+    CHECK(front.level_of(sku).on_hand == 9); // of 10 one was sold
+    CHECK(front.audit_ok());
+}
+
 TEST_CASE("imports are listed with who made them; a preview and a refused file are none")
 {
     database const db;
