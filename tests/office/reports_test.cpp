@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -91,6 +92,23 @@ TEST_CASE("a page of low items looks at a thousand of them and goes on behind th
     }
     CHECK(found == std::vector<std::string>{"i-2400"});
     CHECK(count == 3);
+}
+
+TEST_CASE("an item of so many units that no number holds their sum is low all the same")
+{
+    migrated_database const place;
+    workbench bench(place);
+    bench.sql.run("INSERT INTO item (sku, low_stock_at) VALUES ('full', 1), ('promised', 1)");
+    bench.sql.run("INSERT INTO stock_level (sku, location, on_hand, reserved)"
+                  " SELECT sku, 'shelf-' || n, 9000000000000000,"
+                  "        CASE WHEN sku = 'full' THEN 0 ELSE 9000000000000000 END"
+                  "   FROM item, generate_series(1, 1025) n");
+    auto const page = reports::low_stock(bench.link, {});
+    REQUIRE(page.shown.size() == 1);
+    CHECK(page.shown.at(0).sku == "promised");
+    CHECK(page.shown.at(0).on_hand == std::numeric_limits<units>::max());
+    CHECK(page.shown.at(0).reserved == std::numeric_limits<units>::max());
+    CHECK(page.shown.at(0).available == 0);
 }
 
 TEST_CASE("the holds that have been open the longest come first, however long they still have")
