@@ -144,6 +144,11 @@ void put_settings_back(transaction& tx, uuid const& id)
     tx.exec(sql::imports::put_back, id);
 }
 
+std::vector<std::string> withdrawn(transaction& tx, std::vector<std::string> const& skus)
+{
+    return tx.many<std::string>(sql::imports::withdrawn, skus);
+}
+
 void close(transaction& tx, uuid const& id, std::string const& actor)
 {
     tx.exec(sql::imports::close, id, actor);

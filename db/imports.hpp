@@ -86,6 +86,10 @@ void lock_items(transaction&, uuid const&);
 // others.
 void put_settings_back(transaction&, uuid const&);
 
+// Those items that are paused only because the import that made them was undone.
+[[nodiscard]] std::vector<std::string> withdrawn(transaction&,
+                                                 std::vector<std::string> const& skus);
+
 void close(transaction&, uuid const&, std::string const& actor);
 
 // Settings that were not put back, because somebody had changed them since.

@@ -153,6 +153,29 @@ UPDATE item i
   FROM stock_import_item s
  WHERE s.import_id = :id::uuid AND i.sku = s.sku;
 
+-- Which of these items are paused because the import that made them was undone, and nobody has
+-- touched their settings since: what is made or put back has the instant of its transaction.
+-- name: withdrawn(skus) :many
+SELECT i.sku
+  FROM (SELECT DISTINCT u.sku
+          FROM unnest(:skus::text[]) AS u(sku)) AS w
+ CROSS JOIN LATERAL (SELECT s.sku, s.created_at, s.updated_at
+                       FROM item s
+                      WHERE s.sku = w.sku AND NOT s.on_sale
+                      LIMIT 1) AS i
+ WHERE EXISTS (SELECT
+                 FROM stock_import made
+                 JOIN stock_import_item k ON k.import_id = made.id
+                WHERE made.at = i.created_at AND made.undone_at IS NOT NULL AND k.sku = i.sku
+                LIMIT 1)
+   AND EXISTS (SELECT
+                 FROM stock_import last
+                 JOIN stock_import_item k ON k.import_id = last.id
+                WHERE last.undone_at = i.updated_at AND k.sku = i.sku
+                  AND k.on_sale_after AND NOT k.on_sale_before
+                LIMIT 1)
+ ORDER BY i.sku;
+
 -- name: close(id, actor) :exec
 UPDATE stock_import
    SET undone_by = :actor, undone_at = now()

@@ -19,6 +19,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace holdfast {
 
@@ -254,8 +255,9 @@ public:
         std::size_t line = 0;
     };
 
+    // `withdrawn` are paused because the import that made them was undone.
     import_plan(import_command const& cmd, std::vector<import_row> const& rows,
-                std::vector<db::items::row> present)
+                std::vector<db::items::row> present, std::vector<std::string> const& withdrawn)
         : cmd_(cmd), rows_(rows)
     {
         report_ = {
@@ -263,6 +265,8 @@ public:
         for (auto& item : present)
             present_.emplace(item.sku, std::move(item));
         items_ = present_;
+        for (auto const& name : withdrawn)
+            items_.at(name).on_sale = true; // as a new one is, unless the file says otherwise
         for (auto const& row : rows_) {
             auto const& name = row.at.sku.str();
             if (present_.contains(name)) {
@@ -505,6 +509,14 @@ private:
     std::map<level_key, stock_level> levels_;
 };
 
+// Only what makes items brings them back: a delivery or a stocktake says nothing of selling.
+std::vector<std::string> withdrawn_among(db::transaction& tx, import_command const& cmd,
+                                         std::vector<std::string> const& skus)
+{
+    return cmd.mode == import_mode::set ? db::imports::withdrawn(tx, skus)
+                                        : std::vector<std::string>();
+}
+
 // Items are locked and made in the order of their SKUs, then their levels in the global order.
 result<outcome<import_report>> import_once(db::transaction& tx, import_command const& cmd,
                                            std::vector<import_row> const& rows, aftermath& after)
@@ -514,7 +526,8 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     if (kept)
         return outcome<import_report>{report_of(cmd, *kept), true};
     auto const skus = skus_of(rows);
-    import_plan plan(cmd, rows, db::items::lock(tx, skus));
+    auto present = db::items::lock(tx, skus);
+    import_plan plan(cmd, rows, std::move(present), withdrawn_among(tx, cmd, skus));
     auto const& fresh = plan.fresh_items();
     if (static_cast<std::size_t>(db::items::insert(tx, fresh)) != fresh.size())
         throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
@@ -554,7 +567,7 @@ result<outcome<import_report>> preview(db::transaction& tx, import_command const
     if (kept)
         return outcome<import_report>{report_of(cmd, *kept), true};
     auto const skus = skus_of(rows);
-    import_plan plan(cmd, rows, db::items::by_skus(tx, skus));
+    import_plan plan(cmd, rows, db::items::by_skus(tx, skus), withdrawn_among(tx, cmd, skus));
     plan.judge(standing_levels(tx, skus));
     HOLDFAST_TRY(auto report, plan.report());
     return outcome<import_report>{std::move(report), false};

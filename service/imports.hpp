@@ -19,7 +19,8 @@
 
 namespace holdfast {
 
-// set: creates items and sets on hand. add: adds to what is there. count: records a stocktake.
+// set: creates items and sets on hand; an item that is paused because the import that made it was
+// undone is on sale again. add: adds to what is there. count: records a stocktake.
 enum class import_mode { set, add, count };
 
 enum class import_run { apply, preview };

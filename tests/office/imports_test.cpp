@@ -183,6 +183,38 @@ TEST_CASE("a level that was counted or set to a number since is right without th
     CHECK(front.audit_ok());
 }
 
+TEST_CASE("items that undoing has paused are on sale again once they are imported again")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = unique("NEW");
+    auto const stopped = unique("NEW");
+    auto const touched = unique("NEW");
+    auto const file = sku + ",4\n" + stopped + ",4\n" + touched + ",4\n";
+    CHECK(outcome(undo(front, import(front, "set", file))) == "200");
+    front.put_item(touched, {{"name", "Mug"}, {"on_sale", false}}); // is meant to be paused
+    import(front, "add", sku + ",1\n");
+    CHECK(front.item_of(sku).at("on_sale") == false);
+
+    auto const mended = sku + ",5,\n" + stopped + ",5,false\n" + touched + ",5,\n";
+    for (auto const* const mode : {"set&dry_run=true", "set"}) {
+        auto const told = front.import_csv(mode, "sku,quantity,on_sale\n" + mended).json();
+        REQUIRE(told.at("differences").size() == 3);
+        CHECK(told.at("differences").at(0).at("settings") == json::array({"on_sale"}));
+    }
+    CHECK(front.item_of(sku).at("on_sale") == true);
+    CHECK(front.item_of(stopped).at("on_sale") == false);
+    CHECK(front.item_of(touched).at("on_sale") == false);
+
+    // However often.
+    auto const again = front.get("/v1/imports?limit=1").json().at("data").at(0).at("id");
+    CHECK(outcome(undo(front, again.get<std::string>())) == "200");
+    CHECK(front.item_of(sku).at("on_sale") == false);
+    import(front, "set", sku + ",5\n");
+    CHECK(front.item_of(sku).at("on_sale") == true);
+}
+
 TEST_CASE("imports that follow one another may be undone in any order")
 {
     database const db;
