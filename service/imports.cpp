@@ -418,14 +418,15 @@ private:
     std::vector<level_key> short_levels_;
 };
 
-// A finished import is kept by its numbers; the list of differences is told once.
+// A finished import is kept by its numbers; the list of differences is told once. Whether it was
+// undone since is looked up, as whoever sends it again wants to know what there is.
 std::string kept_text(import_report const& r)
 {
     return fmt::format("{} {} {} {} {}", r.rows, r.created, r.changed, r.unchanged,
                        r.id.value().str());
 }
 
-import_report report_of(import_command const& cmd, std::string const& kept)
+import_report report_of(db::transaction& tx, import_command const& cmd, std::string const& kept)
 {
     import_report r{.id = {}, .mode = cmd.mode, .run = cmd.run, .differences = {}};
     auto const* at = kept.data();
@@ -435,6 +436,8 @@ import_report report_of(import_command const& cmd, std::string const& kept)
         at += at < end ? 1 : 0;
     }
     r.id = uuid::parse(std::string_view(at, static_cast<std::size_t>(end - at)));
+    if (auto const made = r.id ? db::imports::find(tx, *r.id) : std::nullopt)
+        r.undone_at = made->undone_at;
     return r;
 }
 
@@ -524,7 +527,7 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     tx.allow(patience);
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
     if (kept)
-        return outcome<import_report>{report_of(cmd, *kept), true};
+        return outcome<import_report>{report_of(tx, cmd, *kept), true};
     auto const skus = skus_of(rows);
     auto present = db::items::lock(tx, skus);
     import_plan plan(cmd, rows, std::move(present), withdrawn_among(tx, cmd, skus));
@@ -565,7 +568,7 @@ result<outcome<import_report>> preview(db::transaction& tx, import_command const
     tx.allow(patience);
     HOLDFAST_TRY(auto const kept, idempotency::find(tx, cmd.key));
     if (kept)
-        return outcome<import_report>{report_of(cmd, *kept), true};
+        return outcome<import_report>{report_of(tx, cmd, *kept), true};
     auto const skus = skus_of(rows);
     import_plan plan(cmd, rows, db::items::by_skus(tx, skus), withdrawn_among(tx, cmd, skus));
     plan.judge(standing_levels(tx, skus));

@@ -53,6 +53,7 @@ struct import_report {
     std::size_t changed = 0; // rows that change a level or a setting
     std::size_t unchanged = 0;
     std::vector<import_difference> differences; // the first 1000
+    std::optional<timestamp> undone_at = {};    // of one that was applied before, if it was undone
 };
 
 // One that was applied, as it stands.

@@ -215,6 +215,29 @@ TEST_CASE("items that undoing has paused are on sale again once they are importe
     CHECK(front.item_of(sku).at("on_sale") == true);
 }
 
+TEST_CASE("a file that is sent again after its import was undone is told that it was")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(1);
+    auto const send = [&](std::string const& more) {
+        return front.http().send(
+            {.method = "POST",
+             .target = "/v1/imports?mode=add" + more,
+             .body = "sku,quantity\n" + sku + ",5\n",
+             .headers = {{"Content-Type", "text/csv"}, {"Idempotency-Key", "delivery-10"}}});
+    };
+    auto const first = send("");
+    CHECK(first.json().at("undone_at").is_null());
+    CHECK(send("").json().at("undone_at").is_null());
+    auto const undone = undo(front, id_of(first)).json();
+    auto const again = send("");
+    CHECK(again.header("idempotent-replayed") == "true");
+    CHECK(again.json().at("undone_at") == undone.at("undone_at"));
+    CHECK(front.level_of(sku).on_hand == 1);
+}
+
 TEST_CASE("imports that follow one another may be undone in any order")
 {
     database const db;
