@@ -120,7 +120,10 @@ SELECT count(*)
  WHERE count_id = :id::uuid;
 
 -- By SKU: those asked for, or all. Until it is applied, an entry may be out of date: somebody has
--- counted the level again, and what was missing then is not missing now.
+-- said the level to be a number since, and what was missing then is not missing now. That is a
+-- count, an adjustment or an import that stands; or an import was undone whose units the level had
+-- when it was counted. The first subquery finds other counts by what they moved, as they were
+-- stated for what they saw before.
 -- name: entries(id, skus) :many
 SELECT e.sku, e.counted, e.on_hand, e.version, e.counted_at, e.actor, e.applied_version,
        CASE WHEN c.state = 'open'
@@ -129,6 +132,25 @@ SELECT e.sku, e.counted, e.on_hand, e.version, e.counted_at, e.actor, e.applied_
                           WHERE m.sku = e.sku AND m.location = c.location
                             AND m.version > e.version AND m.kind = 'counted'
                           LIMIT 1)
+                 OR EXISTS (SELECT
+                              FROM stated_number n
+                             WHERE n.sku = e.sku AND n.location = c.location
+                               AND NOT (n.moved AND n.undone)
+                               AND CASE WHEN n.version = e.version OR n.version IS NULL
+                                        THEN n.at > e.counted_at
+                                        ELSE n.version > e.version END
+                             LIMIT 1)
+                 OR EXISTS (SELECT
+                              FROM movement m
+                             WHERE m.sku = e.sku AND m.location = c.location
+                               AND m.version > e.version AND m.reason = 'undone'
+                               AND NOT EXISTS (SELECT
+                                                 FROM stock_import_level o
+                                                WHERE o.sku = m.sku AND o.location = m.location
+                                                  AND 'import-' || o.import_id = m.reference
+                                                  AND o.version > e.version
+                                                LIMIT 1)
+                             LIMIT 1)
             ELSE false END
   FROM stock_count_entry e
   JOIN stock_count c ON c.id = e.count_id

@@ -118,6 +118,11 @@ void supersede(transaction& tx, uuid const& id)
     tx.exec(sql::imports::supersede, id);
 }
 
+void hand_on(transaction& tx, uuid const& id)
+{
+    tx.exec(sql::imports::hand_on, id);
+}
+
 std::vector<moved_level> standing(transaction& tx, uuid const& id)
 {
     return to_moved(tx.many<level_row>(sql::imports::standing, id));
@@ -137,6 +142,11 @@ void put_settings_back(transaction& tx, uuid const& id)
 {
     tx.exec(sql::imports::keep_back, id);
     tx.exec(sql::imports::put_back, id);
+}
+
+std::vector<std::string> withdrawn(transaction& tx, std::vector<std::string> const& skus)
+{
+    return tx.many<std::string>(sql::imports::withdrawn, skus);
 }
 
 void close(transaction& tx, uuid const& id, std::string const& actor)

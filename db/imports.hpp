@@ -68,6 +68,10 @@ void write(transaction&, row const&, std::span<moved_level const>, std::span<cha
 // levels are locked.
 void supersede(transaction&, uuid const&);
 
+// Adds what those rows did to the rows of the imports that overtook them, so that undoing these as
+// well leads to what the levels would be without either.
+void hand_on(transaction&, uuid const&);
+
 // Those others, in the global order.
 [[nodiscard]] std::vector<moved_level> standing(transaction&, uuid const&);
 
@@ -81,6 +85,10 @@ void lock_items(transaction&, uuid const&);
 // Puts back the settings of locked items that are still what the import wrote, and notes the
 // others.
 void put_settings_back(transaction&, uuid const&);
+
+// Those items that are paused only because the import that made them was undone.
+[[nodiscard]] std::vector<std::string> withdrawn(transaction&,
+                                                 std::vector<std::string> const& skus);
 
 void close(transaction&, uuid const&, std::string const& actor);
 

@@ -51,29 +51,41 @@ SELECT sku, location, line, on_hand_delta, version
  ORDER BY sku, location;
 
 -- Notes which levels somebody has said a number for since: by a count or an adjustment, or by
--- another import that is not undone. Ask it under the locks of the levels. The subqueries go by the
--- level; there are few of one in 30 days.
+-- another import that is not undone. Ask it under the locks of the levels. One look for each level;
+-- there are few such words about one in 30 days.
 -- name: supersede(id) :exec
 UPDATE stock_import_level u
    SET superseded = true
-  FROM stock_import i
- WHERE i.id = :id::uuid AND u.import_id = :id::uuid
-   AND (EXISTS (SELECT
-                  FROM level_stated s
-                  LEFT JOIN stock_import b ON b.id = s.import_id
-                 WHERE s.sku = u.sku AND s.location = u.location AND b.undone_at IS NULL
-                   AND CASE WHEN u.version IS NULL THEN s.at > i.at
-                            ELSE s.version >= u.version END
-                 LIMIT 1)
-        OR EXISTS (SELECT
-                     FROM stock_import_level o
-                     JOIN stock_import b ON b.id = o.import_id
-                    WHERE o.sku = u.sku AND o.location = u.location
-                      AND o.import_id <> u.import_id
-                      AND b.mode IN ('set', 'count') AND b.undone_at IS NULL
-                      AND CASE WHEN u.version IS NULL OR o.version IS NULL THEN b.at > i.at
-                               ELSE o.version > u.version END
-                    LIMIT 1));
+  FROM (SELECT l.sku, l.location
+          FROM stock_import i
+          JOIN stock_import_level l ON l.import_id = i.id
+         CROSS JOIN LATERAL (SELECT n.at
+                               FROM stated_number n
+                              WHERE n.sku = l.sku AND n.location = l.location
+                                AND n.import_id IS DISTINCT FROM i.id AND NOT n.undone
+                                AND CASE WHEN l.version IS NULL OR n.version IS NULL
+                                         THEN n.at > i.at
+                                         ELSE n.version >= l.version END
+                              LIMIT 1) AS said
+         WHERE i.id = :id::uuid) AS f
+ WHERE u.import_id = :id::uuid AND u.sku = f.sku AND u.location = f.location;
+
+-- What a superseded row did is behind what the next import said, where no person spoke in between:
+-- whoever undoes that one as well is to get the level without either.
+-- name: hand_on(id) :exec
+UPDATE stock_import_level o
+   SET on_hand_delta = o.on_hand_delta + f.on_hand_delta
+  FROM (SELECT u.sku, u.location, u.on_hand_delta, said.import_id
+          FROM stock_import_level u
+         CROSS JOIN LATERAL (SELECT n.import_id, n.moved
+                               FROM stated_number n
+                              WHERE n.sku = u.sku AND n.location = u.location
+                                AND n.import_id IS DISTINCT FROM u.import_id AND NOT n.undone
+                                AND n.version >= u.version
+                              ORDER BY n.version, n.moved DESC
+                              LIMIT 1) AS said
+         WHERE u.import_id = :id::uuid AND u.superseded AND said.moved) AS f
+ WHERE o.import_id = f.import_id AND o.sku = f.sku AND o.location = f.location;
 
 -- By their place in the file.
 -- name: superseded(id, row_count) :many
@@ -140,6 +152,29 @@ UPDATE item i
        updated_at       = now()
   FROM stock_import_item s
  WHERE s.import_id = :id::uuid AND i.sku = s.sku;
+
+-- Which of these items are paused because the import that made them was undone, and nobody has
+-- touched their settings since: what is made or put back has the instant of its transaction.
+-- name: withdrawn(skus) :many
+SELECT i.sku
+  FROM (SELECT DISTINCT u.sku
+          FROM unnest(:skus::text[]) AS u(sku)) AS w
+ CROSS JOIN LATERAL (SELECT s.sku, s.created_at, s.updated_at
+                       FROM item s
+                      WHERE s.sku = w.sku AND NOT s.on_sale
+                      LIMIT 1) AS i
+ WHERE EXISTS (SELECT
+                 FROM stock_import made
+                 JOIN stock_import_item k ON k.import_id = made.id
+                WHERE made.at = i.created_at AND made.undone_at IS NOT NULL AND k.sku = i.sku
+                LIMIT 1)
+   AND EXISTS (SELECT
+                 FROM stock_import last
+                 JOIN stock_import_item k ON k.import_id = last.id
+                WHERE last.undone_at = i.updated_at AND k.sku = i.sku
+                  AND k.on_sale_after AND NOT k.on_sale_before
+                LIMIT 1)
+ ORDER BY i.sku;
 
 -- name: close(id, actor) :exec
 UPDATE stock_import

@@ -23,21 +23,18 @@ UPDATE stock_level l
        AS n(sku, location, on_hand, reserved, version, may_be_short)
  WHERE l.sku = n.sku AND l.location = n.location AND l.sku = ANY (:skus::text[]);
 
--- Notes the last word about levels: a later one replaces it, and of two about one version that of a
--- person replaces that of an import.
+-- Notes the last word about levels: a later one replaces it. Of two about one version that of a
+-- person stays for as long as there is one, and the time is that of the last: an entry of a count
+-- goes by it.
 -- name: state(skus, locations, versions, import_id) :exec
-INSERT INTO level_stated AS s (sku, location, version, import_id)
-SELECT n.sku, n.location, n.version, :import_id::uuid
+INSERT INTO level_stated AS s (sku, location, version, at, import_id)
+SELECT n.sku, n.location, n.version, clock_timestamp(), :import_id::uuid
   FROM unnest(:skus::text[], :locations::text[], :versions::bigint[]) AS n(sku, location, version)
-  LEFT JOIN LATERAL (SELECT o.version, o.import_id
-                       FROM level_stated o
-                      WHERE o.sku = n.sku AND o.location = n.location
-                      LIMIT 1) AS l ON true
- WHERE l.version IS NULL OR n.version > l.version
-    OR (n.version = l.version AND l.import_id IS NOT NULL AND :import_id::uuid IS NULL)
  ORDER BY n.sku COLLATE "C", n.location COLLATE "C"
     ON CONFLICT (sku, location) DO UPDATE
-   SET version = EXCLUDED.version, at = EXCLUDED.at, import_id = EXCLUDED.import_id
+   SET version = EXCLUDED.version, at = EXCLUDED.at,
+       import_id = CASE WHEN EXCLUDED.version = s.version AND EXCLUDED.import_id IS NOT NULL
+                        THEN s.import_id ELSE EXCLUDED.import_id END
  WHERE EXCLUDED.version >= s.version;
 
 -- name: create(skus, locations) :exec

@@ -3,6 +3,7 @@
 -- index.
 
 -- By SKU, of the next items that say when they are low. Holds whose time has passed do not count.
+-- Sums stop at the largest bigint, as they do where an item is shown.
 -- name: low_stock(after, looked_max, row_count) :many
 SELECT w.sku, w.name, w.low_stock_at, t.on_hand, t.reserved, t.available
   FROM (SELECT i.sku, i.name, i.low_stock_at
@@ -10,10 +11,12 @@ SELECT w.sku, w.name, w.low_stock_at, t.on_hand, t.reserved, t.available
          WHERE i.low_stock_at IS NOT NULL AND i.sku > :after
          ORDER BY i.sku
          LIMIT :looked_max::bigint) AS w
- CROSS JOIN LATERAL (SELECT COALESCE(sum(l.on_hand), 0)::bigint AS on_hand,
-                            COALESCE(sum(l.reserved - h.due), 0)::bigint AS reserved,
-                            COALESCE(sum(GREATEST(0, l.on_hand - l.reserved + h.due)), 0)::bigint
-                                AS available
+ CROSS JOIN LATERAL (SELECT LEAST(COALESCE(sum(l.on_hand), 0),
+                                  9223372036854775807)::bigint AS on_hand,
+                            LEAST(COALESCE(sum(l.reserved - h.due), 0),
+                                  9223372036854775807)::bigint AS reserved,
+                            LEAST(COALESCE(sum(GREATEST(0, l.on_hand - l.reserved + h.due)), 0),
+                                  9223372036854775807)::bigint AS available
                        FROM stock_level l
                       CROSS JOIN LATERAL (SELECT COALESCE(sum(d.quantity), 0) AS due
                                             FROM reservation_line d

@@ -318,8 +318,9 @@ result<units> new_on_hand(entry_row const& row, stock_level const& level)
     auto const wanted = level.on_hand + difference;
     if (row.is_outdated)
         return refusal{.code = errc::precondition_failed,
-                       .detail = row.sku + " was counted again since: count it once more, or take "
-                                           "the entry back.",
+                       .detail = row.sku + " was counted or set to a number since, or an import "
+                                           "was undone: count it once more, or take the entry "
+                                           "back.",
                        .on_hand = level.on_hand};
     if (wanted < 0)
         return refusal{.code = errc::would_go_negative,

@@ -19,6 +19,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace holdfast {
 
@@ -254,8 +255,9 @@ public:
         std::size_t line = 0;
     };
 
+    // `withdrawn` are paused because the import that made them was undone.
     import_plan(import_command const& cmd, std::vector<import_row> const& rows,
-                std::vector<db::items::row> present)
+                std::vector<db::items::row> present, std::vector<std::string> const& withdrawn)
         : cmd_(cmd), rows_(rows)
     {
         report_ = {
@@ -263,6 +265,8 @@ public:
         for (auto& item : present)
             present_.emplace(item.sku, std::move(item));
         items_ = present_;
+        for (auto const& name : withdrawn)
+            items_.at(name).on_sale = true; // as a new one is, unless the file says otherwise
         for (auto const& row : rows_) {
             auto const& name = row.at.sku.str();
             if (present_.contains(name)) {
@@ -414,14 +418,15 @@ private:
     std::vector<level_key> short_levels_;
 };
 
-// A finished import is kept by its numbers; the list of differences is told once.
+// A finished import is kept by its numbers; the list of differences is told once. Whether it was
+// undone since is looked up, as whoever sends it again wants to know what there is.
 std::string kept_text(import_report const& r)
 {
     return fmt::format("{} {} {} {} {}", r.rows, r.created, r.changed, r.unchanged,
                        r.id.value().str());
 }
 
-import_report report_of(import_command const& cmd, std::string const& kept)
+import_report report_of(db::transaction& tx, import_command const& cmd, std::string const& kept)
 {
     import_report r{.id = {}, .mode = cmd.mode, .run = cmd.run, .differences = {}};
     auto const* at = kept.data();
@@ -431,6 +436,8 @@ import_report report_of(import_command const& cmd, std::string const& kept)
         at += at < end ? 1 : 0;
     }
     r.id = uuid::parse(std::string_view(at, static_cast<std::size_t>(end - at)));
+    if (auto const made = r.id ? db::imports::find(tx, *r.id) : std::nullopt)
+        r.undone_at = made->undone_at;
     return r;
 }
 
@@ -505,6 +512,14 @@ private:
     std::map<level_key, stock_level> levels_;
 };
 
+// Only what makes items brings them back: a delivery or a stocktake says nothing of selling.
+std::vector<std::string> withdrawn_among(db::transaction& tx, import_command const& cmd,
+                                         std::vector<std::string> const& skus)
+{
+    return cmd.mode == import_mode::set ? db::imports::withdrawn(tx, skus)
+                                        : std::vector<std::string>();
+}
+
 // Items are locked and made in the order of their SKUs, then their levels in the global order.
 result<outcome<import_report>> import_once(db::transaction& tx, import_command const& cmd,
                                            std::vector<import_row> const& rows, aftermath& after)
@@ -512,9 +527,10 @@ result<outcome<import_report>> import_once(db::transaction& tx, import_command c
     tx.allow(patience);
     HOLDFAST_TRY(auto const kept, idempotency::begin(tx, cmd.key));
     if (kept)
-        return outcome<import_report>{report_of(cmd, *kept), true};
+        return outcome<import_report>{report_of(tx, cmd, *kept), true};
     auto const skus = skus_of(rows);
-    import_plan plan(cmd, rows, db::items::lock(tx, skus));
+    auto present = db::items::lock(tx, skus);
+    import_plan plan(cmd, rows, std::move(present), withdrawn_among(tx, cmd, skus));
     auto const& fresh = plan.fresh_items();
     if (static_cast<std::size_t>(db::items::insert(tx, fresh)) != fresh.size())
         throw db::error(db::fault::conflict, "", "items.insert"); // made by another just now
@@ -552,9 +568,9 @@ result<outcome<import_report>> preview(db::transaction& tx, import_command const
     tx.allow(patience);
     HOLDFAST_TRY(auto const kept, idempotency::find(tx, cmd.key));
     if (kept)
-        return outcome<import_report>{report_of(cmd, *kept), true};
+        return outcome<import_report>{report_of(tx, cmd, *kept), true};
     auto const skus = skus_of(rows);
-    import_plan plan(cmd, rows, db::items::by_skus(tx, skus));
+    import_plan plan(cmd, rows, db::items::by_skus(tx, skus), withdrawn_among(tx, cmd, skus));
     plan.judge(standing_levels(tx, skus));
     HOLDFAST_TRY(auto report, plan.report());
     return outcome<import_report>{std::move(report), false};

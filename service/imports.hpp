@@ -19,7 +19,8 @@
 
 namespace holdfast {
 
-// set: creates items and sets on hand. add: adds to what is there. count: records a stocktake.
+// set: creates items and sets on hand; an item that is paused because the import that made it was
+// undone is on sale again. add: adds to what is there. count: records a stocktake.
 enum class import_mode { set, add, count };
 
 enum class import_run { apply, preview };
@@ -52,6 +53,7 @@ struct import_report {
     std::size_t changed = 0; // rows that change a level or a setting
     std::size_t unchanged = 0;
     std::vector<import_difference> differences; // the first 1000
+    std::optional<timestamp> undone_at = {};    // of one that was applied before, if it was undone
 };
 
 // One that was applied, as it stands.

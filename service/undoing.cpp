@@ -67,6 +67,8 @@ result<void> move_back(ledger& book, std::vector<db::imports::moved_level> const
 {
     refused_rows refused("rows");
     for (auto const& row : rows) {
+        if (row.on_hand_delta == 0)
+            continue; // with what an undone one had handed on it came to nothing
         auto const& level = book.level(row.at);
         auto on_hand = without(row, level, cmd);
         if (!on_hand) {
@@ -121,6 +123,7 @@ result<undoing> undo_once(db::transaction& tx, undo_command const& cmd, aftermat
     ledger book(tx);
     book.lock(keys);
     db::imports::supersede(tx, cmd.id); // who says a number has to wait from here on
+    db::imports::hand_on(tx, cmd.id);
     HOLDFAST_TRY_VOID(move_back(book, db::imports::standing(tx, cmd.id), cmd, after));
     book.write();
     db::imports::put_settings_back(tx, cmd.id);

@@ -513,9 +513,13 @@ table read(std::string_view text, layout const& expected)
 
 std::string harmless(std::string_view text)
 {
-    bool const is_formula = !text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) !=
-                                                 std::string_view::npos;
-    return (is_formula ? "'" : "") + std::string(text);
+    // The apostrophe itself is one of them, so that it can be told from one that was put there. The
+    // last four are as wide as a Chinese character; some spreadsheets read them as the narrow ones.
+    static constexpr std::array<std::string_view, 12> beginnings{
+        "'", "=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"};
+    bool const needs_one = std::ranges::any_of(
+        beginnings, [&](std::string_view each) { return text.starts_with(each); });
+    return (needs_one ? "'" : "") + std::string(text);
 }
 
 void writer::row(std::span<std::string_view const> cells)

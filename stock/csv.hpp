@@ -64,8 +64,9 @@ struct table {
 // Empty lines do not count as rows. Never throws for what the text holds: see `table::errors`.
 [[nodiscard]] table read(std::string_view text, layout const& expected);
 
-// A text as a cell of a file that people open in a spreadsheet: one that would be a formula there
-// gets an apostrophe in front. Not for files that are to be read again: it alters the text.
+// A text as a cell of a file that people open in a spreadsheet: one that would be a formula there,
+// or begins with an apostrophe, gets an apostrophe in front. Whoever takes a leading one away has
+// the text again; `read` does not.
 [[nodiscard]] std::string harmless(std::string_view text);
 
 // Writes rows with commas and CRLF, quoting only the cells that need it. The first row is the

@@ -175,6 +175,19 @@ void print_differences(json const& report, std::size_t shown_max, std::ostream& 
     out << '\n';
 }
 
+// What was applied and undone is not there, whatever the numbers say.
+std::string told_of_replay(import_options const& options, json const& undone_at)
+{
+    bool const may_add = options.mode == import_mode::add && !options.key_for_retry;
+    if (undone_at.is_string())
+        return fmt::format("This import was applied before and undone at {}; nothing was done"
+                           " again. {} applies it anew.\n",
+                           printable(undone_at.get<std::string>(), 40),
+                           may_add ? "--again" : "Another key");
+    return fmt::format("This import was already applied before; nothing was done again.{}\n",
+                       may_add ? " --again adds the same delivery once more." : "");
+}
+
 void print_outcome(import_options const& options, answer const& given, std::ostream& out)
 {
     auto const report = parsed(given);
@@ -184,10 +197,7 @@ void print_outcome(import_options const& options, answer const& given, std::ostr
                        report.at("unchanged").dump());
     out << (options.dry_run ? " (dry run: nothing was written)\n" : "\n");
     if (given.replayed)
-        out << "This import was already applied before; nothing was done again."
-            << (options.mode == import_mode::add && !options.key_for_retry
-                    ? " --again adds the same delivery once more.\n"
-                    : "\n");
+        out << told_of_replay(options, report.value("undone_at", json()));
 }
 
 // FILE:17: quantity: must be a whole number

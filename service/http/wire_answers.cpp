@@ -312,6 +312,7 @@ std::string to_json(import_report const& report)
     out.member("changed", report.changed);
     out.member("unchanged", report.unchanged);
     write_array<import_difference>(out, "differences", report.differences, write_one);
+    out.member("undone_at", report.undone_at);
     out.end_object();
     return out.take();
 }

@@ -47,10 +47,18 @@ std::string link_to_next(request const& req, std::string const& cursor)
     return link + "cursor=" + cursor + ">; rel=\"next\"";
 }
 
+// As the path ends, which is one of the routes.
+std::string report_name(request const& req)
+{
+    auto const path = req.target.substr(0, req.target.find('?'));
+    return path.substr(path.rfind('/') + 1);
+}
+
 reply file(std::string text, request const& req, std::optional<std::string> const& next_cursor)
 {
     reply answer{.body = std::move(text), .content_type = "text/csv; charset=utf-8"};
-    answer.headers.emplace_back("Content-Disposition", "attachment");
+    answer.headers.emplace_back("Content-Disposition",
+                                "attachment; filename=\"" + report_name(req) + ".csv\"");
     if (next_cursor)
         answer.headers.emplace_back("Link", link_to_next(req, *next_cursor));
     return answer;

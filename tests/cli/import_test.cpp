@@ -53,6 +53,25 @@ std::string csv_of(int rows)
 
 } // namespace
 
+TEST_CASE("a delivery that was undone is not called applied, and --again adds it anew")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    temporary_directory const place;
+    auto const sku = front.item(1);
+    auto const delivery = place.file("delivery.csv", "sku,quantity\n" + sku + ",5\n");
+    CHECK(import(service, delivery, "add").status == 0);
+    auto const id = front.get("/v1/imports?limit=1").json().at("data").at(0).at("id");
+    front.post("/v1/imports/" + id.get<std::string>() + "/undo", json::object());
+    auto const again = import(service, delivery, "add");
+    CHECK(has(again.out, "undone at"));
+    CHECK(has(again.out, "--again applies it anew"));
+    CHECK(front.level_of(sku).on_hand == 1);
+    CHECK(import(service, delivery, "add", {"--again"}).status == 0);
+    CHECK(front.level_of(sku).on_hand == 6);
+}
+
 TEST_CASE("set, add and count each do what they say, and a dry run only shows it")
 {
     database const db;

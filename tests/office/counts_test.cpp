@@ -12,6 +12,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -244,6 +246,76 @@ TEST_CASE("rows that are refused leave everything as it was, and every such row 
     CHECK(front.level_of(skus[1]).on_hand == 2);
     CHECK(front.level_of(skus[2]).on_hand == 4);
     CHECK(front.audit_ok());
+}
+
+TEST_CASE("an entry is out of date once somebody has said the level to be a number, however")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const import = [&](std::string const& mode, std::string const& sku, int quantity) {
+        auto const rows = "sku,quantity\n" + sku + ',' + std::to_string(quantity) + '\n';
+        return id_of(front.import_csv(mode, rows));
+    };
+    auto const set = [&](std::string const& sku, std::string const& reason) {
+        front.adjust(sku, {{"set_to", 97}, {"expect_on_hand", 100}, {"reason", reason}});
+    };
+    auto const ways = std::vector<std::function<void(std::string const&)>>{
+        [&](std::string const& sku) { import("set", sku, 97); },
+        [&](std::string const& sku) { import("count", sku, 97); },
+        [&](std::string const& sku) { import("count", sku, 100); },
+        [&](std::string const& sku) {
+            import("count", sku, 100);
+            import("set", sku, 100);
+        },
+        [&](std::string const& sku) { set(sku, "correction"); },
+        [&](std::string const& sku) { set(sku, "lost"); },
+        [&](std::string const& sku) {
+            auto const other = open_count(front, {{"skus", {sku}}});
+            enter(front, other, {entry_of(sku, 100)}); // nothing is missing
+            CHECK(outcome(apply(front, other)) == "200");
+        }};
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        CAPTURE(i);
+        auto const sku = front.item(100);
+        auto const id = open_count(front, {{"skus", {sku}}});
+        enter(front, id, {entry_of(sku, 97)});
+        ways[i](sku);
+        auto const on_hand = front.level_of(sku).on_hand;
+        CHECK(shown(front, id).at("entries").at(0).at("outdated") == true);
+        CHECK(outcome(apply(front, id)) == "412 precondition-failed");
+        CHECK(front.level_of(sku).on_hand == on_hand);
+        enter(front, id, {entry_of(sku, 97)}); // has seen that number
+        CHECK(outcome(apply(front, id)) == "200");
+        CHECK(front.level_of(sku).on_hand == 97);
+    }
+    CHECK(front.audit_ok());
+}
+
+TEST_CASE("an entry is out of date once an import is undone that it was counted with")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(100);
+    auto const add = [&] {
+        return id_of(front.import_csv("add", "sku,quantity\n" + sku + ",10\n"));
+    };
+    auto const undo = [&](std::string const& import) {
+        CHECK(outcome(front.post("/v1/imports/" + import + "/undo", json::object())) == "200");
+    };
+    auto const mistake = add();
+    auto const id = open_count(front);
+    enter(front, id, {entry_of(sku, 100)});
+    undo(mistake);
+    CHECK(outcome(apply(front, id)) == "412 precondition-failed");
+    CHECK(front.level_of(sku).on_hand == 100);
+
+    enter(front, id, {entry_of(sku, 98)});
+    undo(add()); // came and went since
+    CHECK(shown(front, id).at("entries").at(0).at("outdated") == false);
+    CHECK(outcome(apply(front, id)) == "200");
+    CHECK(front.level_of(sku).on_hand == 98);
 }
 
 TEST_CASE("a count keeps to its location, its list and its thousand SKUs")

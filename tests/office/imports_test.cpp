@@ -183,6 +183,86 @@ TEST_CASE("a level that was counted or set to a number since is right without th
     CHECK(front.audit_ok());
 }
 
+TEST_CASE("items that undoing has paused are on sale again once they are imported again")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = unique("NEW");
+    auto const stopped = unique("NEW");
+    auto const touched = unique("NEW");
+    auto const file = sku + ",4\n" + stopped + ",4\n" + touched + ",4\n";
+    CHECK(outcome(undo(front, import(front, "set", file))) == "200");
+    front.put_item(touched, {{"name", "Mug"}, {"on_sale", false}}); // is meant to be paused
+    import(front, "add", sku + ",1\n");
+    CHECK(front.item_of(sku).at("on_sale") == false);
+
+    auto const mended = sku + ",5,\n" + stopped + ",5,false\n" + touched + ",5,\n";
+    for (auto const* const mode : {"set&dry_run=true", "set"}) {
+        auto const told = front.import_csv(mode, "sku,quantity,on_sale\n" + mended).json();
+        REQUIRE(told.at("differences").size() == 3);
+        CHECK(told.at("differences").at(0).at("settings") == json::array({"on_sale"}));
+    }
+    CHECK(front.item_of(sku).at("on_sale") == true);
+    CHECK(front.item_of(stopped).at("on_sale") == false);
+    CHECK(front.item_of(touched).at("on_sale") == false);
+
+    // However often.
+    auto const again = front.get("/v1/imports?limit=1").json().at("data").at(0).at("id");
+    CHECK(outcome(undo(front, again.get<std::string>())) == "200");
+    CHECK(front.item_of(sku).at("on_sale") == false);
+    import(front, "set", sku + ",5\n");
+    CHECK(front.item_of(sku).at("on_sale") == true);
+}
+
+TEST_CASE("a file that is sent again after its import was undone is told that it was")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(1);
+    auto const send = [&](std::string const& more) {
+        return front.http().send(
+            {.method = "POST",
+             .target = "/v1/imports?mode=add" + more,
+             .body = "sku,quantity\n" + sku + ",5\n",
+             .headers = {{"Content-Type", "text/csv"}, {"Idempotency-Key", "delivery-10"}}});
+    };
+    auto const first = send("");
+    CHECK(first.json().at("undone_at").is_null());
+    CHECK(send("").json().at("undone_at").is_null());
+    auto const undone = undo(front, id_of(first)).json();
+    auto const again = send("");
+    CHECK(again.header("idempotent-replayed") == "true");
+    CHECK(again.json().at("undone_at") == undone.at("undone_at"));
+    CHECK(front.level_of(sku).on_hand == 1);
+}
+
+TEST_CASE("imports that follow one another may be undone in any order")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    auto const sku = front.item(10);
+    auto const back = front.item(10);
+    auto const spoken = front.item(10);
+    auto const first = import(front, "set", sku + ",20\n" + back + ",20\n" + spoken + ",20\n");
+    front.adjust(spoken, {{"set_to", 25}, {"expect_on_hand", 20}, {"reason", "correction"}});
+    auto const second = import(front, "set", sku + ",30\n" + back + ",10\n" + spoken + ",30\n");
+    auto const third = import(front, "add", sku + ",5\n");
+    front.reserve({{sku, 1}}, {{"confirm", true}});
+
+    CHECK(undo(front, first).json().at("superseded").size() == 3);
+    CHECK(front.level_of(sku).on_hand == 34);
+    CHECK(outcome(undo(front, second)) == "200");
+    CHECK(front.level_of(sku).on_hand == 14);
+    CHECK(front.level_of(back).on_hand == 10);
+    CHECK(front.level_of(spoken).on_hand == 25); // what somebody has said
+    CHECK(outcome(undo(front, third)) == "200");
+    CHECK(front.level_of(sku).on_hand == 9); // of 10 one was sold
+    CHECK(front.audit_ok());
+}
+
 TEST_CASE("imports are listed with who made them; a preview and a refused file are none")
 {
     database const db;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -91,6 +92,23 @@ TEST_CASE("a page of low items looks at a thousand of them and goes on behind th
     }
     CHECK(found == std::vector<std::string>{"i-2400"});
     CHECK(count == 3);
+}
+
+TEST_CASE("an item of so many units that no number holds their sum is low all the same")
+{
+    migrated_database const place;
+    workbench bench(place);
+    bench.sql.run("INSERT INTO item (sku, low_stock_at) VALUES ('full', 1), ('promised', 1)");
+    bench.sql.run("INSERT INTO stock_level (sku, location, on_hand, reserved)"
+                  " SELECT sku, 'shelf-' || n, 9000000000000000,"
+                  "        CASE WHEN sku = 'full' THEN 0 ELSE 9000000000000000 END"
+                  "   FROM item, generate_series(1, 1025) n");
+    auto const page = reports::low_stock(bench.link, {});
+    REQUIRE(page.shown.size() == 1);
+    CHECK(page.shown.at(0).sku == "promised");
+    CHECK(page.shown.at(0).on_hand == std::numeric_limits<units>::max());
+    CHECK(page.shown.at(0).reserved == std::numeric_limits<units>::max());
+    CHECK(page.shown.at(0).available == 0);
 }
 
 TEST_CASE("the holds that have been open the longest come first, however long they still have")
@@ -211,6 +229,22 @@ TEST_CASE("on hand is one thing: in the item, in its explanation, in a count and
     CHECK(entry.at("reserved") == reserved);
 }
 
+TEST_CASE("two SKUs are two in a file, also where one looks like what was made of the other")
+{
+    database const db;
+    service_process const service({.database_url = db.connection_string()});
+    shop front(service);
+    for (std::string const sku : {"=F-1", "'=F-1", "＝F-1"})
+        REQUIRE(front.put_item(sku, {{"on_hand", 1}, {"low_stock_at", 4}}).status == 201);
+    CHECK(front.get("/v1/reports/low-stock?format=csv").body ==
+          "sku,name,low_stock_at,on_hand,reserved,available\r\n"
+          "''=F-1,,4,1,0,1\r\n"
+          "'=F-1,,4,1,0,1\r\n"
+          "'＝F-1,,4,1,0,1\r\n");
+    auto const sums = front.get("/v1/reports/movements" + period() + "&format=csv");
+    CHECK(sums.header("content-disposition") == "attachment; filename=\"movements.csv\"");
+}
+
 TEST_CASE("a report is a file with all its rows, and no text of it is a formula")
 {
     database const db;
@@ -224,7 +258,7 @@ TEST_CASE("a report is a file with all its rows, and no text of it is a formula"
 
     auto const low = front.get("/v1/reports/low-stock?format=csv");
     CHECK(low.header("content-type") == "text/csv; charset=utf-8");
-    CHECK(low.header("content-disposition") == "attachment");
+    CHECK(low.header("content-disposition") == "attachment; filename=\"low-stock.csv\"");
     CHECK_FALSE(low.header("link"));
     std::string const head = "sku,name,low_stock_at,on_hand,reserved,available\r\n";
     auto const first = head + "'" + sku + ",\"'=1+1, \"\"x\"\"\",4,2,0,2\r\n";

@@ -174,7 +174,7 @@ TEST_CASE("an import and an audit report what they found")
           R"({"id":null,"mode":"add","dry_run":true,"rows":2,"created":1,"changed":1,)"
           R"("unchanged":0,"differences":[{"row":3,"sku":"MUG","location":"shop-2",)"
           R"("on_hand_before":0,"on_hand_after":40,"short":2,"created":true,)"
-          R"("settings":["name","on_sale"]}]})");
+          R"("settings":["name","on_sale"]}],"undone_at":null})");
 
     CHECK(http::to_json(holdfast::audit_report{.checked = 12, .violations = {}}) ==
           R"({"ok":true,"checked":12,"violations":[]})");

@@ -178,6 +178,7 @@ export interface ImportResult {
   changed: number;
   unchanged: number;
   differences: ImportDifference[];
+  undone_at: string | null; // of one that was applied before
 }
 
 export interface PastImport {
