@@ -271,7 +271,7 @@ export const en = {
   'counts.show.attention': 'What needs attention',
   'counts.was': 'Was on hand', 'counts.difference': 'Difference', 'counts.since': 'Moved since',
   'counts.will_be': 'Will be', 'counts.agrees': 'As it should be', 'counts.differs': 'Differs',
-  'counts.outdated': 'Counted again since', 'counts.beyond': 'More sold since than found',
+  'counts.outdated': 'Counted or set since', 'counts.beyond': 'More sold since than found',
   'counts.short_by': 'Short by {n}', 'counts.all_holds': 'All that is promised',
   'counts.take_back': 'Take back', 'counts.take_back_of': 'Take back the entry of {sku}',
   'counts.take_back_about': 'It counts as not entered. Entered again, it has a new moment.',
@@ -281,7 +281,8 @@ export const en = {
     'reckoned with. This cannot be undone.',
   'counts.apply_short': 'Items of which more is promised than will be there: {n}.',
   'counts.apply_left': 'Some items were not counted; they stay as they are.',
-  'counts.apply_outdated': 'Counted again by somebody else since, so all will be refused: {n}.',
+  'counts.apply_outdated':
+    'Counted or set to a number by somebody else since, so all will be refused: {n}.',
   'counts.apply_waiting': 'Rows that are not entered yet and will be missing: {n}.',
   'counts.done.apply': '{name} is applied', 'counts.done.cancel': '{name} is cancelled',
   'counts.not_applied': 'Refused entries: {n}, marked below. Nothing was applied.',
