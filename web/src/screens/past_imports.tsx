@@ -136,7 +136,8 @@ function Undone({ made }: { made: ShownImport }) {
     <section aria-labelledby="undone">
       <h2 id="undone">{look.say('imports.undone')}</h2>
       <p>
-        {look.say(made.superseded.length > 0 ? 'imports.undone_some' : 'imports.undone_levels')}{' '}
+        {look.say(made.superseded.length > 0 ? 'imports.undone_some'
+          : 'imports.undone_levels')}{' '}
         {made.created > 0 && look.say('imports.undone_created', { n: look.number(made.created) })}
       </p>
       {made.superseded.length > 0 && (
