@@ -20,23 +20,16 @@ bool is_plain(std::string_view text)
     return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-bool is_white_space(utf8proc_int32_t c)
+utf8proc_category_t category_of(char32_t c)
 {
-    auto const category = utf8proc_category(c);
-    return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
-           category == UTF8PROC_CATEGORY_ZP;
+    return utf8proc_category(static_cast<utf8proc_int32_t>(c));
 }
 
-// Reads one code point from the front of `rest`; nothing when the bytes are not UTF-8.
-std::optional<utf8proc_int32_t> next_character(std::string_view& rest)
+bool is_white_space(char32_t c)
 {
-    utf8proc_int32_t c = -1;
-    auto const size = utf8proc_iterate(reinterpret_cast<utf8proc_uint8_t const*>(rest.data()),
-                                       static_cast<utf8proc_ssize_t>(rest.size()), &c);
-    if (size <= 0 || c < 0)
-        return std::nullopt;
-    rest.remove_prefix(static_cast<std::size_t>(size));
-    return c;
+    auto const category = category_of(c);
+    return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
+           category == UTF8PROC_CATEGORY_ZP;
 }
 
 } // namespace
@@ -48,7 +41,7 @@ std::optional<std::string> fault_of_text(std::string_view text, std::size_t leng
         auto const c = next_character(rest);
         if (!c)
             return "must be valid UTF-8";
-        if (utf8proc_category(*c) == UTF8PROC_CATEGORY_CC)
+        if (category_of(*c) == UTF8PROC_CATEGORY_CC)
             return "must not contain control characters";
     }
     if (length > length_max)

@@ -24,6 +24,17 @@ std::optional<std::string> mapped(std::string_view text, int how)
 
 } // namespace
 
+std::optional<char32_t> next_character(std::string_view& rest)
+{
+    utf8proc_int32_t character = -1;
+    auto const used = utf8proc_iterate(reinterpret_cast<utf8proc_uint8_t const*>(rest.data()),
+                                       static_cast<utf8proc_ssize_t>(rest.size()), &character);
+    if (used <= 0 || character < 0)
+        return std::nullopt;
+    rest.remove_prefix(static_cast<std::size_t>(used));
+    return static_cast<char32_t>(character);
+}
+
 std::optional<std::string> to_nfc(std::string_view text)
 {
     return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
@@ -36,18 +47,10 @@ std::optional<std::string> case_folded(std::string_view text)
 
 bool has_invisible(std::string_view text)
 {
-    auto const* bytes = reinterpret_cast<utf8proc_uint8_t const*>(text.data());
-    auto left = static_cast<utf8proc_ssize_t>(text.size());
-    while (left > 0) {
-        utf8proc_int32_t character = 0;
-        auto const used = utf8proc_iterate(bytes, left, &character);
-        if (used <= 0)
-            return false;
-        auto const category = utf8proc_category(character);
+    while (auto const character = next_character(text)) {
+        auto const category = utf8proc_category(static_cast<utf8proc_int32_t>(*character));
         if (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF)
             return true;
-        bytes += used;
-        left -= used;
     }
     return false;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unicode text: its one form of many, and what is left of it when case does not count.
+// Unicode text: its characters, its one form of many, and what is left of it when case does not
+// count.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,10 @@
 #include <string_view>
 
 namespace holdfast {
+
+// Takes one code point from the front of `rest`. Nothing, and nothing is taken, where that is not
+// UTF-8 or there is none.
+[[nodiscard]] std::optional<char32_t> next_character(std::string_view& rest);
 
 // In Unicode normalisation form C. Nothing when it is not UTF-8.
 [[nodiscard]] std::optional<std::string> to_nfc(std::string_view text);

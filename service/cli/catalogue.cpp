@@ -8,6 +8,7 @@
 #include "service/cli/progress.hpp"
 #include "stock/csv.hpp"
 #include "stock/percent.hpp"
+#include "stock/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -94,18 +95,11 @@ json parsed(answer const& given)
 std::size_t width_of(std::string_view text)
 {
     std::size_t width = 0;
-    auto const* bytes = reinterpret_cast<utf8proc_uint8_t const*>(text.data());
-    auto left = static_cast<utf8proc_ssize_t>(text.size());
-    while (left > 0) {
-        utf8proc_int32_t character = 0;
-        auto const used = utf8proc_iterate(bytes, left, &character);
-        if (used <= 0)
-            return text.size();
-        width += static_cast<std::size_t>(utf8proc_charwidth(character));
-        bytes += used;
-        left -= used;
-    }
-    return width;
+    auto rest = text;
+    while (auto const character = next_character(rest))
+        width +=
+            static_cast<std::size_t>(utf8proc_charwidth(static_cast<utf8proc_int32_t>(*character)));
+    return rest.empty() ? width : text.size();
 }
 
 // Rows of text in columns as wide as their widest cell on a terminal; numbers stand to the right.

@@ -2,11 +2,13 @@
 
 #include "service/cli/man_page.hpp"
 
+#include "stock/text.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <utf8proc.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 namespace holdfast::cli {
@@ -23,25 +25,19 @@ constexpr std::size_t choices_size_max = 40;
 std::string roff(std::string_view text)
 {
     std::string written = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
-    auto const* bytes = reinterpret_cast<utf8proc_uint8_t const*>(text.data());
-    auto left = static_cast<utf8proc_ssize_t>(text.size());
-    while (left > 0) {
-        utf8proc_int32_t character = 0;
-        auto const used = std::max<utf8proc_ssize_t>(utf8proc_iterate(bytes, left, &character), 1);
-        if (character > 0x7F)
-            written += fmt::format("\\[u{:04X}]", character);
-        else if (character == '\\')
+    while (auto const character = next_character(text)) {
+        if (*character > 0x7F)
+            written += fmt::format("\\[u{:04X}]", static_cast<std::uint32_t>(*character));
+        else if (*character == '\\')
             written += "\\e";
-        else if (character == '-')
+        else if (*character == '-')
             written += "\\-";
-        else if (character == '\'')
+        else if (*character == '\'')
             written += "\\(aq";
-        else if (character == '`')
+        else if (*character == '`')
             written += "\\(ga";
         else
-            written += static_cast<char>(character);
-        bytes += used;
-        left -= used;
+            written += static_cast<char>(*character);
     }
     return written;
 }
