@@ -334,11 +334,15 @@ result<units> new_on_hand(entry_row const& row, stock_level const& level)
     return wanted;
 }
 
+struct applied_entries {
+    std::map<std::string, std::int64_t> versions; // by SKU, of those that moved
+    std::vector<db::levels::stated> stated;       // what was found, also where nothing was missing
+};
+
 // Moves the levels of all entries that found a difference: what was found as it should be is no
-// line of the ledger. Returns the versions by SKU.
-result<std::map<std::string, std::int64_t>> move_entries(db::transaction& tx, ledger& book,
-                                                         uuid const& id, staff const& by,
-                                                         location const& where)
+// line of the ledger.
+result<applied_entries> move_entries(db::transaction& tx, ledger& book, uuid const& id,
+                                     staff const& by, location const& where)
 {
     auto const differs = [](entry_row const& row) { return row.counted != row.on_hand; };
     std::vector<level_key> keys;
@@ -347,13 +351,14 @@ result<std::map<std::string, std::int64_t>> move_entries(db::transaction& tx, le
             keys.push_back({sku(row.sku), where});
     db::levels::create(tx, keys);
     book.lock(keys);
-    std::map<std::string, std::int64_t> versions;
+    applied_entries applied;
     refused_rows refused("entries");
     auto const rows = read_entries(tx, id); // who counts a level again has to wait from here on
     for (std::size_t i = 0; i < rows.size(); ++i) {
+        level_key const at{sku(rows[i].sku), where};
+        applied.stated.push_back({at, rows[i].version});
         if (!differs(rows[i]))
             continue;
-        level_key const at{sku(rows[i].sku), where};
         auto const before = book.level(at).on_hand;
         auto on_hand = new_on_hand(rows[i], book.level(at));
         if (!on_hand) {
@@ -367,11 +372,11 @@ result<std::map<std::string, std::int64_t>> move_entries(db::transaction& tx, le
                               .note = {},
                               .reference = "count-" + id.str()},
                        .shortage = db::levels::shortage::allowed});
-        versions[rows[i].sku] = book.level(at).version;
+        applied.versions[rows[i].sku] = book.level(at).version;
     }
     if (!refused.is_empty())
         return std::move(refused).to_refusal();
-    return versions;
+    return applied;
 }
 
 // Whether something was found done already. What the count looks like then is read once this is
@@ -384,15 +389,6 @@ deed close_once(db::transaction& tx, uuid const& id, staff const& by, std::strin
     auto const c = tx.maybe<stock_count>(sql::counts::find, id);
     note_deed(tx, by, fmt::format("count.{}", state), c.value());
     return deed::done_now;
-}
-
-// What was found is what the levels are, also where nothing was missing.
-void note_statements(db::transaction& tx, uuid const& id, location const& where)
-{
-    std::vector<db::levels::stated> stated;
-    for (auto const& row : read_entries(tx, id))
-        stated.push_back({{sku(row.sku), where}, row.version});
-    db::levels::state(tx, stated);
 }
 
 // What is closed already in the way that is asked for is done; in another way it cannot be.
@@ -419,16 +415,16 @@ result<deed> apply_once(db::transaction& tx, ledger& book, uuid const& id, staff
     HOLDFAST_TRY(auto const c, lock(tx, id));
     if (c.state != "open")
         return closed_before(c, "applied");
-    HOLDFAST_TRY(auto const versions, move_entries(tx, book, id, by, c.where));
+    HOLDFAST_TRY(auto const applied, move_entries(tx, book, id, by, c.where));
     book.write();
     std::vector<std::string> skus;
     std::vector<std::int64_t> numbers;
-    for (auto const& [name, version] : versions) {
+    for (auto const& [name, version] : applied.versions) {
         skus.push_back(name);
         numbers.push_back(version);
     }
     tx.exec(sql::counts::note_applied, id, skus, numbers);
-    note_statements(tx, id, c.where);
+    db::levels::state(tx, applied.stated);
     return close_once(tx, id, by, "applied");
 }
 
