@@ -55,6 +55,11 @@ http_response person::call(std::string const& method, std::string const& target,
     return send({.method = method, .target = target, .body = body.is_null() ? "" : body.dump()});
 }
 
+std::string id_of(person& who)
+{
+    return who.get("/v1/session").json().at("staff_id").get<std::string>();
+}
+
 std::string invite(std::string const& database_url, std::string_view role, std::string_view name)
 {
     auto const made = run_holdfast(

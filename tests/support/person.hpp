@@ -42,6 +42,9 @@ private:
     std::string csrf_token_;
 };
 
+// Of the account that is signed in. Throws when nobody is.
+[[nodiscard]] std::string id_of(person&);
+
 // The token of a link by `holdfast staff invite`. Throws when that fails.
 [[nodiscard]] std::string invite(std::string const& database_url, std::string_view role,
                                  std::string_view name);
