@@ -5,7 +5,6 @@ import { describe } from 'node:test';
 import { workplace } from './desk.mjs';
 import { cells_of, dialog, line_of, row_of, said, section, wait_for } from './seen.mjs';
 import { unique } from './shop.mjs';
-import { eventually } from './waiting.mjs';
 
 const rows_max = 10_000;
 
@@ -78,8 +77,8 @@ describe('imports', { concurrency: false }, () => {
     desk.provoke(400);
     await choose(page, 'bad.csv', catalogue({ 6789: 'K5-6787,-3' }));
     await wait_for(page.getByRole('alert').getByText('Faults in the file: 1. Nothing changed.'));
-    assert.deepEqual((await cells_of(line_of(page, 'quantity').last())).slice(0, 2),
-      ['6789', 'quantity']);
+    const row = faults(page, 'Faults in the file: 1. Nothing changed.').nth(1);
+    assert.deepEqual((await cells_of(row)).slice(0, 2), ['6789', 'quantity']);
     await assert.rejects(desk.shop.level('K5-0'), /unknown-sku/);
 
     await choose(page, 'good.csv', catalogue());
@@ -119,8 +118,7 @@ describe('imports', { concurrency: false }, () => {
       ''];
     await choose(page, 'no-names.csv',
       `sku,quantity\n${no_skus.map((sku) => `"${sku}",2\n`).join('')}`);
-    await wait_for(page.getByRole('alert').getByText(`Faults in the file: ${no_skus.length}.`));
-    const rows = page.getByRole('table').getByRole('row');
+    const rows = faults(page, `Faults in the file: ${no_skus.length}. Nothing changed.`);
     for (const [index, sku] of no_skus.entries())
       assert.deepEqual((await cells_of(rows.nth(index + 1))).slice(0, 2),
         [String(index + 2), 'sku'], sku);
@@ -134,9 +132,7 @@ describe('imports', { concurrency: false }, () => {
       '9223372036854775808', '0x7', '', ' 7'];
     await choose(page, 'numbers.csv', `sku,quantity\n${no_quantities
       .map((number, index) => `K8-${index},${number}\n`).join('')}`);
-    await wait_for(page.getByRole('alert')
-      .getByText(`Faults in the file: ${no_quantities.length}.`));
-    const rows = page.getByRole('table').getByRole('row');
+    const rows = faults(page, `Faults in the file: ${no_quantities.length}. Nothing changed.`);
     for (const [index, number] of no_quantities.entries())
       assert.deepEqual((await cells_of(rows.nth(index + 1))).slice(0, 2),
         [String(index + 2), 'quantity'], number);
@@ -152,9 +148,8 @@ describe('imports', { concurrency: false }, () => {
     const page = await desk.go('imports');
     desk.provoke(400);
     await choose(page, 'no-number.csv', 'sku,quantity\nA,x\n');
-    await eventually('the fault in Chinese', async () =>
-      /^应为 0 到 \d+ 的整数。$/.test(
-        (await cells_of(page.getByRole('table').getByRole('row').nth(1)))[2] ?? ''));
+    const [, , told] = await cells_of(faults(page, '文件中有 1 处错误，未做任何修改。').nth(1));
+    assert.match(told, /^应为 0 到 \d+ 的整数。$/);
     await page.route('**/v1/imports?*', (route) => route.fulfill({
       status: 400, contentType: 'application/problem+json',
       body: JSON.stringify({ status: 400, code: 'validation-failed', detail: 'Faults: 2', errors: [
@@ -165,7 +160,7 @@ describe('imports', { concurrency: false }, () => {
       ] }),
     }));
     await choose(page, 'bad.csv', 'sku,quantity\nA,x\n');
-    const rows = page.getByRole('table').getByRole('row');
+    const rows = faults(page, '文件中有 2 处错误，未做任何修改。');
     assert.deepEqual(await cells_of(rows.nth(1)), ['2', 'quantity', '应为 0 到 9 的整数。']);
     assert.deepEqual(await cells_of(rows.nth(2)), ['3', 'sku', 'is of a new kind']);
   }, { language: 'zh-CN' });
@@ -175,13 +170,18 @@ describe('imports', { concurrency: false }, () => {
     desk.provoke(400);
     await page.getByLabel('Mode').selectOption('add');
     await choose(page, 'unknown.csv', 'sku,quantity\nNEVER-HEARD-OF,1\n');
-    await eventually('the row of the unknown item', async () =>
-      (await cells_of(page.getByRole('table').getByRole('row').nth(1)))[0] === '2');
+    const rows = faults(page, 'Faults in the file: 1. Nothing changed.');
+    assert.deepEqual((await cells_of(rows.nth(1))).slice(0, 2), ['2', 'sku']);
   });
 });
 
 const choose = (page, name, content) => page.locator('input[type=file]')
   .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(content) });
+
+// The rows of the table of faults, its head first. By its caption: the table of past imports stands
+// below it.
+const faults = (page, caption) =>
+  page.getByRole('table', { name: caption, exact: true }).getByRole('row');
 
 // As if the file was dragged out of a folder and let go over the page.
 async function drop(page, name, text) {
