@@ -59,6 +59,11 @@ describe('counts', { concurrency: false }, () => {
       box.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
     }, `${sku}\t4\n${other}\tmany\n`);
     const attempt = page.locator('form.attempt');
+    await wait_for(attempt);
+    const where = page.url().split('#/')[1];
+    await desk.go('stock');
+    await wait_for(page.getByRole('grid'));
+    await desk.go(where); // what is not entered is still there
     await attempt.getByRole('button', { name: 'Enter rows: 2' }).click();
     await wait_for(attempt.getByText('A whole number is needed, 0 or more.'));
     await attempt.getByLabel('Counted').nth(1).fill('6');

@@ -41,12 +41,7 @@ describe('live', { concurrency: false }, () => {
   });
 
   desk_test('what is on its way is said to be', async (desk) => {
-    let let_go;
-    const held_back = new Promise((resolve) => { let_go = resolve; });
-    await desk.page.route('**/v1/reservations*', async (route) => {
-      await held_back;
-      await route.continue();
-    });
+    const let_go = await hold_back(desk.page, '**/v1/reservations*');
     const page = await desk.go('reservations');
     await wait_for(page.getByRole('status').getByText('Loading…'));
     let_go();
@@ -145,6 +140,112 @@ describe('live', { concurrency: false }, () => {
     await apply();
     await wait_for(page.getByRole('region', { name: 'Import applied' }).getByText('+5'));
     assert.equal((await desk.shop.level(sku)).on_hand, 19);
+
+    await page.reload();
+    await page.getByLabel('Mode').selectOption('add');
+    await delivery(5); // the same file on another day
+    await wait_for(line_of(section(page, 'Preview'), '+5'));
+    await apply();
+    await wait_for(section(page, 'Added before'));
+    assert.equal((await desk.shop.level(sku)).on_hand, 19);
+    await page.getByRole('button', { name: 'Add it once more' }).click();
+    await dialog(page).getByRole('button', { name: 'Apply' }).click();
+    await wait_for(section(page, 'Import applied'));
+    assert.equal((await desk.shop.level(sku)).on_hand, 24);
+  });
+
+  desk_test('a file that is being looked at is not exchanged for another', async (desk) => {
+    const [sku, other] = [await desk.shop.item(10), await desk.shop.item(10)];
+    const page = await desk.go('imports');
+    const let_go = await hold_back(page, '**/v1/imports?*');
+    const files = page.locator('input[type=file]');
+    const file_of = (name, of) =>
+      ({ name, mimeType: 'text/csv', buffer: Buffer.from(`sku,quantity\n${of},99\n`) });
+    await files.setInputFiles(file_of('one.csv', sku));
+    await eventually('no other file can be chosen', () => files.isDisabled());
+    await page.locator('.drop').evaluate((drop, text) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([text], 'other.csv', { type: 'text/csv' }));
+      drop.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }));
+    }, `sku,quantity\n${other},99\n`);
+    let_go();
+    await wait_for(line_of(section(page, 'Preview'), sku));
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await dialog(page, 'Apply one.csv?').getByRole('button', { name: 'Apply' }).click();
+    await wait_for(section(page, 'Import applied'));
+    assert.equal((await desk.shop.level(sku)).on_hand, 99);
+    assert.equal((await desk.shop.level(other)).on_hand, 10);
+  });
+
+  desk_test('what is refused after its screen was left is said all the same', async (desk) => {
+    desk.provoke(422);
+    const sku = await desk.shop.item(10);
+    const page = await desk.go(`stock/${sku}`);
+    await page.getByLabel('Name').fill('Tea');
+    const let_go = await hold_back(page, `**/v1/stock/${sku}`, (route) => (
+      route.request().method() !== 'PUT' ? route.continue() : route.fulfill({
+        status: 422, contentType: 'application/problem+json',
+        body: JSON.stringify({ status: 422, code: 'never-heard-of', detail: 'no tea today' }),
+      })));
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await desk.go('blocked');
+    await wait_for(page.getByText('Nobody is blocked.'));
+    let_go();
+    await said(page, `The settings of ${sku} were not saved. no tea today`);
+  });
+
+  desk_test('while one customer is being blocked the next one is typed', async (desk) => {
+    const page = await desk.go('blocked');
+    const let_go = await hold_back(page, '**/v1/blocked-customers/*');
+    const customer = page.getByRole('textbox', { name: 'Customer' });
+    await customer.fill('c-1');
+    await page.getByRole('textbox', { name: 'Reason' }).fill('resells');
+    await page.getByRole('button', { name: 'Block', exact: true }).click();
+    await wait_for(line_of(page, 'c-1'));
+    await customer.fill('c-2');
+    let_go();
+    await said(page, 'c-1 is blocked');
+    assert.equal(await customer.inputValue(), 'c-2');
+    await desk.shop.send('DELETE', '/v1/blocked-customers/c-1');
+  });
+
+  desk_test('a hidden tab watches no sale, and goes on when it is shown', async (desk) => {
+    const sku = await desk.shop.item(50);
+    const page = await desk.go(`live?sku=${sku}`);
+    await eventually('the first number', async () => await tile(page, 'Remaining') === '50');
+    await wait_for(page.getByRole('status').getByText('Live', { exact: true }));
+    const turn = (hidden) => page.evaluate((is_hidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => is_hidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+    const ended = page.waitForEvent('requestfailed',
+      (request) => request.url().includes('/v1/events'));
+    await turn(true);
+    await ended;
+    const { id } = await desk.shop.hold(sku, 9);
+    await desk.shop.confirm(id);
+    await turn(false);
+    await eventually('what was sold meanwhile', async () =>
+      await tile(page, 'Remaining') === '41' && await tile(page, 'Sold since opened') === '9');
+  });
+
+  desk_test('a delivery undone before its answer came is told to be undone', async (desk) => {
+    desk.provoke('outage');
+    const sku = await desk.shop.item(10);
+    const page = await desk.go('imports');
+    await page.getByLabel('Mode').selectOption('add');
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'delivery.csv', mimeType: 'text/csv', buffer: Buffer.from(`sku,quantity\n${sku},4\n`),
+    });
+    await page.route(/\/v1\/imports\?mode=add$/, async (route) => {
+      const applied = await (await route.fetch()).json();
+      await desk.shop.send('POST', `/v1/imports/${applied.id}/undo`, {});
+      await route.abort();
+    }, { times: 1 });
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await dialog(page).getByRole('button', { name: 'Apply' }).click();
+    await wait_for(section(page, 'Import applied').getByText('undone since'));
+    assert.equal((await desk.shop.level(sku)).on_hand, 10);
   });
 
   desk_test('while the service is away, what is typed stays, in Chinese too', async (desk) => {
@@ -218,4 +319,15 @@ const note_keys = (page, where, keys) => page.route(where, (route) => {
 async function tile(page, name) {
   const one = page.locator('.tiles > div').filter({ has: page.getByText(name, { exact: true }) });
   return await one.count() === 0 ? null : one.locator('dd').innerText();
+}
+
+// Keeps requests waiting until they are let go.
+async function hold_back(page, where, then = (route) => route.continue()) {
+  let let_go;
+  const held_back = new Promise((resolve) => { let_go = resolve; });
+  await page.route(where, async (route) => {
+    await held_back;
+    await then(route);
+  });
+  return let_go;
 }

@@ -2,6 +2,7 @@
 // The HTTP API as this page uses it. The types follow /openapi.json by hand; what the page does not
 // read is left out.
 import { create_asker, new_key, Outage, Refusal, told } from './asking';
+import { key_of } from './csv_file';
 import type { Session } from './session';
 
 export type Strategy = 'batched' | 'conditional_update' | 'optimistic' | 'row_lock';
@@ -166,7 +167,7 @@ export interface ImportDifference {
   on_hand_after: number;
   short: number;
   created: boolean;
-  settings: string[];
+  settings: (keyof Settings)[];
 }
 
 export interface ImportResult {
@@ -397,7 +398,8 @@ function query_of(query: Query): string {
 export type Api = ReturnType<typeof create_api>;
 
 export function create_api(session: Session) {
-  const { ask, read, send, alter, make, remove, once, find_caller } = create_asker(session);
+  const { ask, read, send, alter, make, remove, once, once_or_known, find_caller } =
+    create_asker(session);
 
   const at = encodeURIComponent;
   return {
@@ -459,8 +461,11 @@ export function create_api(session: Session) {
     preview_import: (file: Blob, mode: ImportMode) =>
       once<ImportResult>(`/v1/imports${query_of({ mode, dry_run: true })}`, { csv: file },
         new_key()),
-    import_stock: (file: Blob, mode: ImportMode) =>
-      once<ImportResult>(`/v1/imports${query_of({ mode })}`, { csv: file }),
+    // A delivery is known by what is in its file, so that it is not added twice but where `anew`
+    // says so. The other modes say what there is, and may be said again.
+    import_stock: async (file: Blob, mode: ImportMode, anew: boolean) =>
+      once_or_known<ImportResult>(`/v1/imports${query_of({ mode })}`, { csv: file },
+        mode === 'add' && !anew ? await key_of(file) : undefined),
     past_imports: (query: Query, signal?: AbortSignal) =>
       read<Page<PastImport>>(`/v1/imports${query_of(query)}`, signal),
     past_import: (id: string, signal?: AbortSignal) =>

@@ -70,6 +70,12 @@ export interface Asked {
   signal?: AbortSignal | undefined;
 }
 
+// What came of a request under a key; known: it had been done before the first attempt.
+export interface Known<T> {
+  readonly found: T;
+  readonly is_known: boolean;
+}
+
 const tries_max = 4;
 const pause_ms = 700;
 // Proxies in front of a service that is away answer so, in words of their own.
@@ -106,6 +112,11 @@ function create_key_ring() {
       const known = kept.get(mark_of(path, asked));
       if (!known || known.file !== asked.csv) return new_key();
       return asked.csv || known.at > Date.now() - same_wish_ms ? known.key : new_key();
+    },
+    // Whether somebody has asked for this here, and never heard what came of it.
+    holds: (path: string, asked: Asked) => {
+      const known = kept.get(mark_of(path, asked));
+      return known !== undefined && known.file === asked.csv;
     },
     keep(path: string, asked: Asked, key: string) {
       kept.set(mark_of(path, asked), { key, at: Date.now(), file: asked.csv });
@@ -206,13 +217,19 @@ export function create_asker(session: Session) {
 
   // Sends under a key, by which the service knows what it did already: the same for every attempt,
   // and for the same wish sent once more after all attempts came to nothing.
-  async function once<T>(path: string, asked: Asked, key = keys.key_for(path, asked)): Promise<T> {
+  async function once_or_known<T>(
+    path: string, asked: Asked, key = keys.key_for(path, asked),
+  ): Promise<Known<T>> {
     const headers = { 'Idempotency-Key': key };
+    const may_be_own = keys.holds(path, asked);
     for (let tried = 1; ; ++tried) {
       try {
-        const found = await content_of<T>(await ask(path, { method: 'POST', ...asked, headers }));
+        const answer = await ask(path, { method: 'POST', ...asked, headers });
+        const found = await content_of<T>(answer);
         keys.drop(path, asked);
-        return found;
+        const is_known =
+          tried === 1 && !may_be_own && answer.headers.has('Idempotent-Replayed');
+        return { found, is_known };
       } catch (fault) {
         if (is_settled_by(fault)) keys.drop(path, asked);
         if (!leaves_open(fault)) throw fault;
@@ -222,6 +239,9 @@ export function create_asker(session: Session) {
       }
     }
   }
+
+  const once = async <T>(path: string, asked: Asked, key?: string): Promise<T> =>
+    (await once_or_known<T>(path, asked, key)).found;
 
   // Opens the session of whoever the browser's cookie stands for; false when it is nobody.
   async function find_caller(signal?: AbortSignal): Promise<boolean> {
@@ -234,5 +254,5 @@ export function create_asker(session: Session) {
     }
   }
 
-  return { ask, read, send, alter, make, remove, once, find_caller };
+  return { ask, read, send, alter, make, remove, once, once_or_known, find_caller };
 }

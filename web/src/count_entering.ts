@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entering what was counted. What is typed goes out at once, because with it is kept what the level
-// has on hand at that moment. What is refused, or has no answer, stays to be put right.
+// has on hand at that moment. What is refused, or has no answer, stays to be put right: also when
+// its screen is left, or the session ends, for as long as the page is open.
 import { batch, signal, type ReadonlySignal } from '@preact/signals';
-import type { CountEntry } from './api';
+import type { Api, CountEntry } from './api';
 import { is_refused_with, new_key } from './asking';
 import { faults_in, rows_refused, type CountedRow, type RowFaults } from './counted_rows';
-import type { Shell } from './shell';
+import type { Look } from './look';
+import type { Notices } from './notices';
 
 export interface Attempt {
   readonly id: number;
@@ -18,9 +20,16 @@ export interface Attempt {
   readonly fault: unknown; // of all of it; null when nothing was refused
 }
 
+// The screen of the count, while there is one.
+export interface CountWatcher {
+  entered(skus: ReadonlySet<string>, now: readonly CountEntry[]): void;
+  closed(): void; // the count takes no more
+}
+
 export interface Entering {
   readonly attempts: ReadonlySignal<readonly Attempt[]>; // what is not entered, the latest first
   readonly latest: ReadonlySignal<readonly CountEntry[]>;
+  watch(watcher: CountWatcher): () => void; // returns how to end it
   lay_out(rows: readonly CountedRow[], counted_at: string | null): Attempt;
   change(attempt: Attempt, rows: readonly CountedRow[]): void;
   send(attempt: Attempt): Promise<void>;
@@ -29,13 +38,17 @@ export interface Entering {
 
 const no_faults: RowFaults = new Map();
 
-export function create_entering(
-  { api }: Shell, id: string,
-  entered: (skus: ReadonlySet<string>, now: readonly CountEntry[]) => void, closed: () => void,
-): Entering {
+interface Means {
+  readonly api: Api;
+  readonly look: Look;
+  readonly notices: Notices;
+}
+
+function create_entering({ api, look, notices }: Means, id: string): Entering {
   const attempts = signal<readonly Attempt[]>([]);
   const latest = signal<readonly CountEntry[]>([]);
   const turns = new Map<string, Promise<unknown>>();
+  let watcher: CountWatcher | null = null;
   let last = 0;
 
   const show = (now: Attempt) => {
@@ -61,16 +74,23 @@ export function create_entering(
       batch(() => {
         drop(attempt);
         latest.value = entries;
-        entered(new Set(rows.map(({ sku }) => sku)), entries);
+        watcher?.entered(new Set(rows.map(({ sku }) => sku)), entries);
       });
     } catch (fault) {
       show({ ...attempt, is_sending: false, faults: rows_refused(fault), fault });
-      if (is_refused_with(fault, 'count-closed')) closed();
+      if (is_refused_with(fault, 'count-closed')) watcher?.closed();
+      if (!watcher) notices.refused(look.say('counts.not_entered', { n: rows.length }));
     }
   }
 
   return {
     attempts, latest, drop,
+    watch(by) {
+      watcher = by;
+      return () => {
+        if (watcher === by) watcher = null;
+      };
+    },
     lay_out(rows, counted_at) {
       const attempt: Attempt = {
         id: ++last, key: new_key(), rows, counted_at, is_sending: false, faults: faults_in(rows),
@@ -89,5 +109,20 @@ export function create_entering(
       show(sent);
       return in_turn(sent.rows.map(({ sku }) => sku), () => ask(sent));
     },
+  };
+}
+
+export type Enterings = (person: string, count_id: string) => Entering;
+
+// Of each person at this browser and each count, as long as something of it is not entered.
+export function create_enterings(means: Means): Enterings {
+  const kept = new Map<string, Entering>();
+  return (person, count_id) => {
+    for (const [name, { attempts }] of kept)
+      if (attempts.value.length === 0) kept.delete(name);
+    const name = JSON.stringify([person, count_id]);
+    const known = kept.get(name) ?? create_entering(means, count_id);
+    kept.set(name, known);
+    return known;
   };
 }

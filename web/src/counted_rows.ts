@@ -25,6 +25,8 @@ function row_in(line: string): CountedRow {
     const [sku = '', quantity = ''] = line.split('\t');
     return { sku: sku.trim(), quantity: quantity.trim() };
   }
+  // 1 000 may be a thousand, or a number that belongs to the SKU.
+  if (/[;,\s]\d{1,3}([,\s]\d{3})+$/.test(line.trim())) return { sku: line.trim(), quantity: '' };
   const found = /^(.*\S)\s*[;,\s]\s*(\d+)$/.exec(line.trim());
   return { sku: (found?.[1] ?? line).trim(), quantity: found?.[2] ?? '' };
 }

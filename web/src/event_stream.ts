@@ -55,9 +55,15 @@ function is_final(fault: unknown): boolean {
     fault.problem.code !== 'events-expired';
 }
 
-// Watches until the signal is aborted.
-export async function watch_events(api: Api, sku: string, watcher: Watcher, stop: AbortSignal) {
-  let last: string | null = null;
+// The place of the last event that was seen; null: events from now on.
+export interface StreamPlace {
+  last: string | null;
+}
+
+// Watches until the signal is aborted, from the place on, which goes along.
+export async function watch_events(
+  api: Api, sku: string, watcher: Watcher, stop: AbortSignal, place: StreamPlace = { last: null },
+) {
   let pause = pause_first_ms;
 
   // Where to begin is known before there is a stream, so that not even the first connection can end
@@ -68,8 +74,8 @@ export async function watch_events(api: Api, sku: string, watcher: Watcher, stop
     stop.addEventListener('abort', abort);
     let alarm = setTimeout(abort, silence_max_ms);
     try {
-      last ??= (await api.events_end(attempt.signal)).next_after;
-      const body = await api.events({ sku }, last, attempt.signal);
+      place.last ??= (await api.events_end(attempt.signal)).next_after;
+      const body = await api.events({ sku }, place.last, attempt.signal);
       watcher.connection('open', null);
       const cut = create_cutter();
       const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<
@@ -81,7 +87,7 @@ export async function watch_events(api: Api, sku: string, watcher: Watcher, stop
         alarm = setTimeout(abort, silence_max_ms);
         for (const block of cut(value)) {
           pause = pause_first_ms;
-          if (block.id !== null) last = block.id;
+          if (block.id !== null) place.last = block.id;
           if (block.data !== null) watcher.event(JSON.parse(block.data) as StockEvent);
         }
       }
@@ -102,7 +108,7 @@ export async function watch_events(api: Api, sku: string, watcher: Watcher, stop
     if (stop.aborted) return;
     if (is_final(fault)) return watcher.connection('refused', fault);
     if (is_refused_with(fault, 'events-expired')) {
-      last = null;
+      place.last = null;
       watcher.gap();
     }
     watcher.connection('waiting', fault);

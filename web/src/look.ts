@@ -27,6 +27,15 @@ const day_seconds = 86_400;
 const dictionaries: Record<Language, Dictionary> = { en, zh };
 const tags: Record<Language, string> = { en: 'en', zh: 'zh-CN' };
 
+// What is written from right to left, or says so, keeps to itself: else the words and numbers
+// around it would turn about as well (Unicode Standard Annex 9, first strong isolate).
+const turns_about =
+  /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+function isolated(text: string): string {
+  return turns_about.test(text) ? `\u2068${text}\u2069` : text;
+}
+
 function wanted_language(storage: Storage, navigator: Navigator): Language {
   const kept = storage.getItem('holdfast.language');
   if (kept === 'en' || kept === 'zh') return kept;
@@ -53,7 +62,7 @@ export function create_look(storage: Storage, navigator: Navigator, root: HTMLEl
   const tag = () => tags[language.value];
   const say: Say = (key, values = {}) =>
     dictionaries[language.value][key].replace(/\{(\w+)\}/g, (_, name: string) =>
-      String(values[name] ?? ''));
+      isolated(String(values[name] ?? '')));
   return {
     language, theme, say,
     number: (value) => new Intl.NumberFormat(tag()).format(value),

@@ -3,6 +3,7 @@ import { render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
 import { create_api } from './api';
 import { App } from './app';
+import { create_enterings } from './count_entering';
 import { create_look } from './look';
 import { create_notices } from './notices';
 import './page.css';
@@ -11,12 +12,13 @@ import { create_session } from './session';
 import { ShellContext, type Shell } from './shell';
 
 const session = create_session();
-const shell: Shell = {
-  session,
+const means = {
   api: create_api(session),
-  router: create_router(window),
   look: create_look(window.localStorage, navigator, document.documentElement),
   notices: create_notices(),
+};
+const shell: Shell = {
+  ...means, session, router: create_router(window), enterings: create_enterings(means),
 };
 
 const root = document.getElementById('page');

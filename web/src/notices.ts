@@ -11,7 +11,7 @@ export interface Notice {
 export interface Notices {
   readonly all: ReadonlySignal<readonly Notice[]>;
   done(text: string): void;
-  refused(text: string): void; // stays until it is dismissed
+  refused(text: string): number; // stays until it is dismissed, by the id that is returned
   dismiss(id: number): void;
 }
 
@@ -28,6 +28,7 @@ export function create_notices(): Notices {
     const id = ++last;
     all.value = [...all.value, { id, kind, text }].slice(-shown_max);
     if (kind === 'done') setTimeout(() => dismiss(id), shown_ms);
+    return id;
   };
   return {
     all,

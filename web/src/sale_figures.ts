@@ -49,6 +49,7 @@ export interface Figures {
 
 export function create_figures(): Figures {
   const all = new Map<string, Levels>();
+  let behind = Infinity; // this machine's clock, of the service's, as the promptest event has it
   const of = (sku: string) => {
     const known = all.get(sku);
     if (known) return known;
@@ -89,8 +90,10 @@ export function create_figures(): Figures {
         levels.by_location.set(event.location, {
           version: event.version, available: event.available, reserved: event.reserved,
         });
+      const happened = Date.parse(event.occurred_at);
+      behind = Math.min(behind, now - happened);
       const units = units_taken(event);
-      if (units !== 0) levels.steps.push({ at: now, units });
+      if (units !== 0) levels.steps.push({ at: happened + behind, units });
       if (event.type === 'reservation.confirmed') levels.sold += event.quantity ?? 0;
     },
     sample(now) {

@@ -5,7 +5,7 @@ import { signal, type ReadonlySignal } from '@preact/signals';
 import type { Item, Settings } from './api';
 import { is_refused_with } from './asking';
 import { changes_between } from './item_settings';
-import type { Shell } from './shell';
+import { fault_text, type Shell } from './shell';
 
 // An item and the tag of its settings.
 export interface Seen {
@@ -27,6 +27,7 @@ export interface SettingsSaving {
   insist(): void; // in a conflict: the wish all the same
   give_way(): void; // in a conflict: what somebody else has set
   put_off(): void;
+  leave(): void; // nobody looks any more: what is refused from now on is said by a notice
 }
 
 export function create_settings_saving(
@@ -35,6 +36,7 @@ export function create_settings_saving(
   const is_saving = signal(false);
   const refused = signal<unknown>(null);
   const conflict = signal<Conflict | null>(null);
+  let is_left = false;
 
   async function attempt(before: Seen, wish: Partial<Settings>) {
     const { sku } = before.item;
@@ -45,6 +47,7 @@ export function create_settings_saving(
       if (!is_refused_with(fault, 'precondition-failed')) throw fault;
       const now = await api.item(sku);
       if (Object.keys(changes_between(now.item, wish)).length > 0) {
+        if (is_left) throw fault;
         conflict.value = { before, now, wish };
         return;
       }
@@ -62,6 +65,10 @@ export function create_settings_saving(
       await attempt(before, wish);
     } catch (fault) {
       refused.value = fault;
+      if (is_left) {
+        const [sku, why] = [before.item.sku, fault_text(look, fault)];
+        notices.refused(look.say('settings.refused', { sku, why }));
+      }
     } finally {
       is_saving.value = false;
     }
@@ -79,6 +86,9 @@ export function create_settings_saving(
     },
     put_off() {
       conflict.value = null;
+    },
+    leave() {
+      is_left = true;
     },
   };
 }

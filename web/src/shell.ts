@@ -2,9 +2,10 @@
 // What every screen may use. It is made once in main.tsx and handed down, so that a test can make
 // its own.
 import { createContext } from 'preact';
-import { useContext, useEffect } from 'preact/hooks';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { Api } from './api';
 import { Outage, Refusal, Unsettled } from './asking';
+import type { Enterings } from './count_entering';
 import type { Look } from './look';
 import type { Notices } from './notices';
 import type { Router } from './route';
@@ -17,6 +18,7 @@ export interface Shell {
   readonly router: Router;
   readonly look: Look;
   readonly notices: Notices;
+  readonly enterings: Enterings;
 }
 
 export const ShellContext = createContext<Shell | null>(null);
@@ -25,6 +27,17 @@ export function use_shell(): Shell {
   const shell = useContext(ShellContext);
   if (!shell) throw new Error('a screen outside of the shell');
   return shell;
+}
+
+// Whether what asked is still on the screen when the answer comes. What it would have shown is said
+// by a notice otherwise.
+export function use_presence(): () => boolean {
+  const is_here = useRef(true);
+  useEffect(() => {
+    is_here.current = true;
+    return () => { is_here.current = false; };
+  }, []);
+  return () => is_here.current;
 }
 
 // What a code of the service means; its own words where there is no sentence for it.

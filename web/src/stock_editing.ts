@@ -29,10 +29,13 @@ export interface Refused {
   readonly command: Adjust;
   readonly fault: unknown;
   readonly may_insist: boolean; // more is promised than there would be, and one may say so be it
+  readonly notice: number; // the id of what says so
   readonly is_open: boolean; // it may have been booked; sent again, it is booked once
 }
 
-export function refused_text(look: Look, { item: { sku }, fault, is_open }: Refused): string {
+export function refused_text(
+  look: Look, { item: { sku }, fault, is_open }: Omit<Refused, 'notice'>,
+): string {
   return is_open ? look.say('edit.unsettled', { sku })
     : look.say('edit.refused', { sku, why: fault_text(look, fault) });
 }
@@ -58,16 +61,20 @@ export function create_editing(
   const refused = signal<ReadonlyMap<string, Refused>>(new Map());
   const forget = (sku: string) => {
     const rest = new Map(refused.value);
-    if (rest.delete(sku)) refused.value = rest;
+    const met = rest.get(sku);
+    if (!met) return;
+    rest.delete(sku);
+    refused.value = rest;
+    notices.dismiss(met.notice); // it is settled, or tried again
   };
 
   async function roll_back(item: Item, command: Adjust, fault: unknown) {
-    const met: Refused = {
+    const met = {
       item, command, fault,
       may_insist: is_refused_with(fault, 'would-be-short'), is_open: fault instanceof Unsettled,
     };
-    refused.value = new Map(refused.value).set(item.sku, met);
-    notices.refused(refused_text(look, met));
+    const notice = notices.refused(refused_text(look, met));
+    refused.value = new Map(refused.value).set(item.sku, { ...met, notice });
     show(item.sku, () => item);
     // What it is now, since it is not what was seen here.
     const now = await api.item(item.sku).catch(() => null);

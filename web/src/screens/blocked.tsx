@@ -12,6 +12,14 @@ import { Table } from '../widgets/table';
 
 const page_rows = 100;
 
+const once_each = (rows: readonly BlockedCustomer[]) =>
+  [...new Map(rows.map((one) => [one.customer, one])).values()];
+
+function type_into(form: HTMLFormElement, name: string, text: string) {
+  const field = form.elements.namedItem(name);
+  if (field instanceof HTMLInputElement) field.value = text;
+}
+
 function BlockForm({ block }: { block: (form: HTMLFormElement) => void }) {
   const { look } = use_shell();
   return (
@@ -36,20 +44,24 @@ export function BlockedScreen() {
   const asking = useMemo(() => signal<string | null>(null), []);
 
   // Shown at once, and taken back when it is refused. The list is by customer; a new one stands
-  // first until the list is loaded anew.
+  // first until the list is loaded anew, also when its own place is reached.
   const block = async (form: HTMLFormElement) => {
     const customer = typed(form, 'customer');
     const reason = typed(form, 'reason');
     const before = list.rows.value;
+    form.reset(); // what is typed from now on is the next one
     const shown = { customer, reason, actor: '…', blocked_at: new Date().toISOString() };
     list.rows.value = [shown, ...before.filter((one) => one.customer !== customer)];
     try {
       const now = await api.block(customer, reason);
       list.change((one) => one.customer === customer, () => now);
       notices.done(look.say('blocked.done', { customer }));
-      form.reset();
     } catch (fault) {
       list.rows.value = before;
+      if (typed(form, 'customer') === '' && typed(form, 'reason') === '') {
+        type_into(form, 'customer', customer);
+        type_into(form, 'reason', reason);
+      }
       notices.refused(fault_text(look, fault));
     }
   };
@@ -70,7 +82,8 @@ export function BlockedScreen() {
       {may_change && <BlockForm block={(form) => void block(form)} />}
       <ListShown list={list} empty={look.say('blocked.empty')}>
         {(rows) => (
-          <Table caption={look.say('blocked.title')} rows={rows} id={(b) => b.customer} columns={[
+          <Table caption={look.say('blocked.title')} rows={once_each(rows)}
+            id={(b) => b.customer} columns={[
             { title: look.say('customer'), cell: (b) => b.customer },
             { title: look.say('reason'), cell: (b) => b.reason },
             { title: look.say('actor'), cell: (b) => b.actor },

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { CountEntry, ShownCount, StockCount } from '../api';
 import { cell_fault_text } from '../cell_faults';
-import { create_entering, type Entering } from '../count_entering';
+import type { Entering } from '../count_entering';
 import { is_beyond_nothing, moved_since, sums_of, with_entries } from '../count_figures';
 import { rows_refused, type RowFault } from '../counted_rows';
 import { address_of } from '../route';
@@ -312,8 +312,8 @@ function ClosingButtons({ count, loaded, entering, refuse }: {
 }
 
 function use_counting(id: string) {
-  const shell = use_shell();
-  const { api, look, notices } = shell;
+  const { api, look, notices, enterings, session } = use_shell();
+  const person = session.caller.value?.name ?? '';
   const loaded = use_loaded((stop) => api.count(id, stop), [id]);
   const faults = useMemo(() => signal<Faults>(new Map()), [id]);
   const entered = (skus: ReadonlySet<string>, now: readonly CountEntry[]) => {
@@ -323,8 +323,8 @@ function use_counting(id: string) {
     // What is on its way may not have it yet; and behind the first hundred that are left are more.
     if (loaded.status.value === 'loading' || count?.uncounted.length === 1) loaded.reload();
   };
-  const entering = useMemo(
-    () => create_entering(shell, id, entered, loaded.reload), [loaded]);
+  const entering = useMemo(() => enterings(person, id), [person, id]);
+  useEffect(() => entering.watch({ entered, closed: loaded.reload }), [entering, loaded]);
   const take_back = async (sku: string) => {
     try {
       await api.enter_counted(id, [{ sku, quantity: null }]);

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import type { CountDraft, StockCount } from '../api';
 import { address_of } from '../route';
-import { use_shell } from '../shell';
+import { use_presence, use_shell } from '../shell';
 import { Badge, type Tone } from '../widgets/badge';
 import { Dialog } from '../widgets/dialog';
 import { Choice, Field, Lines, typed } from '../widgets/field';
@@ -38,11 +38,13 @@ function draft_in(form: HTMLFormElement, scope: Scope): CountDraft {
 }
 
 function NewCount({ close }: { close: () => void }) {
-  const { api, look, router } = use_shell();
+  const { api, look, notices, router } = use_shell();
+  const is_here = use_presence();
   const scope = useMemo(() => signal<Scope>('all'), []);
   const send = async (form: HTMLFormElement) => {
     const opened = await api.open_count(draft_in(form, scope.value));
-    router.go(address_of(['counts', opened.id]));
+    if (is_here()) router.go(address_of(['counts', opened.id]));
+    else notices.done(look.say('counts.was_opened', { name: opened.name }));
   };
   return (
     <Dialog title={look.say('counts.new')} close={close}>

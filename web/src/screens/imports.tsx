@@ -6,11 +6,12 @@ import { useMemo } from 'preact/hooks';
 import {
   import_modes, type ImportDifference, type ImportMode, type ImportResult, type PastImport,
 } from '../api';
-import { Refusal, Unsettled } from '../asking';
+import { Refusal, Unsettled, type Known } from '../asking';
 import { cell_fault_text } from '../cell_faults';
 import { is_same_content, read_csv_file, type CsvFile } from '../csv_file';
+import { setting_titles } from '../item_settings';
 import { address_of } from '../route';
-import { fault_text, use_shell } from '../shell';
+import { fault_text, use_presence, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
 import { Choice } from '../widgets/field';
 import { use_list } from '../widgets/loading';
@@ -19,6 +20,7 @@ import { Table } from '../widgets/table';
 import { PastImports } from './past_imports';
 
 const past_rows = 20;
+const faults_told_max = 100; // by the service, of one file
 const file_bytes_max = 64 * 1024 * 1024;
 
 function create_state() {
@@ -28,13 +30,18 @@ function create_state() {
     result: signal<ImportResult | null>(null),
     fault: signal<unknown>(null),
     is_busy: signal(false),
+    is_known: signal(false), // the result is of another time; nothing was done now
     is_asking: signal(false),
   };
 }
 
 type State = ReturnType<typeof create_state>;
 
-function Drop({ choose, name }: { choose: (file: File) => void; name: string | null }) {
+function Drop({ choose, name, is_busy }: {
+  choose: (file: File) => void;
+  name: string | null;
+  is_busy: boolean;
+}) {
   const { look } = use_shell();
   const is_over = useMemo(() => signal(false), []);
   const dragged = (event: DragEvent, over: boolean) => {
@@ -50,11 +57,12 @@ function Drop({ choose, name }: { choose: (file: File) => void; name: string | n
         if (file) choose(file);
       }}>
       <span>{name ?? look.say('imports.drop')}</span>
-      <input class="unseen" type="file" accept=".csv,text/csv" onChange={(event) => {
-        const file = event.currentTarget.files?.[0];
-        if (file) choose(file);
-        event.currentTarget.value = '';
-      }} />
+      <input class="unseen" type="file" accept=".csv,text/csv" disabled={is_busy}
+        onChange={(event) => {
+          const file = event.currentTarget.files?.[0];
+          if (file) choose(file);
+          event.currentTarget.value = '';
+        }} />
     </label>
   );
 }
@@ -65,10 +73,12 @@ function Faults({ fault }: { fault: unknown }) {
     .sort((a, b) => (a.row ?? 0) - (b.row ?? 0));
   if (errors.length === 0)
     return <p class="failed" role="alert">{fault_text(look, fault)}</p>;
+  const more = errors.length >= faults_told_max ? '+' : '';
+  const title = look.say('imports.faults', { n: `${errors.length}${more}` });
   return (
     <>
-      <p class="failed" role="alert">{look.say('imports.faults', { n: errors.length })}</p>
-      <Table caption={look.say('imports.faults', { n: errors.length })} rows={errors}
+      <p class="failed" role="alert">{title}</p>
+      <Table caption={title} rows={errors}
         id={(e) => `${e.pointer} ${e.detail}`} columns={[
           { title: look.say('imports.row'), cell: (e) => e.row ?? e.pointer },
           { title: look.say('imports.column'), cell: (e) => e.column ?? '' },
@@ -110,27 +120,39 @@ function Differences({ rows }: { rows: readonly ImportDifference[] }) {
         },
         {
           title: look.say('imports.what'),
-          cell: (d) => (d.created ? look.say('imports.created_row') : d.settings.join(', ')),
+          cell: (d) => (d.created ? look.say('imports.created_row')
+            : d.settings.map((name) => look.say(setting_titles[name])).join(', ')),
         },
       ]} />
   );
 }
 
-function Result({ result, apply }: { result: ImportResult; apply: () => void }) {
+function Result({ result, is_known, apply }: {
+  result: ImportResult;
+  is_known: boolean;
+  apply: () => void;
+}) {
   const { look } = use_shell();
   const changes = result.created + result.changed;
+  const title = result.dry_run ? 'imports.preview' : is_known ? 'imports.known' : 'imports.applied';
   return (
     <section aria-labelledby="result">
-      <h2 id="result">{look.say(result.dry_run ? 'imports.preview' : 'imports.applied')}</h2>
+      <h2 id="result">{look.say(title)}</h2>
+      {is_known && <p role="note">{look.say('imports.known_about')}</p>}
       <p role="status">
         {look.say('imports.counts', {
           rows: look.number(result.rows), created: look.number(result.created),
           changed: look.number(result.changed), unchanged: look.number(result.unchanged),
         })}
       </p>
-      {result.dry_run && changes > 0 && (
+      {result.undone_at !== null && (
+        <p role="note">{look.say('imports.undone_since', { at: look.time(result.undone_at) })}</p>
+      )}
+      {(is_known || result.dry_run && changes > 0) && (
         <div class="actions">
-          <button type="button" class="main" onClick={apply}>{look.say('imports.apply')}</button>
+          <button type="button" class="main" onClick={apply}>
+            {look.say(is_known ? 'imports.apply_anew' : 'imports.apply')}
+          </button>
         </div>
       )}
       {result.id !== null && (
@@ -147,52 +169,87 @@ function Result({ result, apply }: { result: ImportResult; apply: () => void }) 
 
 function use_import(state: State, applied: () => void) {
   const { api, look, notices } = use_shell();
-  async function run(dry_run: boolean) {
+  const is_here = use_presence();
+
+  const settle = (file: CsvFile, { found, is_known }: Known<ImportResult>) => batch(() => {
+    if (!found.dry_run && !is_known) state.file.value = null;
+    state.result.value = found;
+    state.is_known.value = is_known;
+    if (found.dry_run) return;
+    notices.done(look.say(is_known ? 'imports.known_of' : 'imports.applied', { name: file.name }));
+    applied();
+  });
+
+  const refuse = (file: CsvFile, dry_run: boolean, fault: unknown) => batch(() => {
+    // What may have been imported stays as it is, for the same button to be pressed again.
+    if (dry_run || !(fault instanceof Unsettled)) state.result.value = null;
+    state.fault.value = fault;
+    if (dry_run) return;
+    applied();
+    if (!is_here()) notices.refused(`${file.name}: ${fault_text(look, fault)}`);
+  });
+
+  async function ask(dry_run: boolean) {
     const file = state.file.value;
-    if (!file || state.is_busy.value) return;
-    batch(() => {
-      state.is_busy.value = true;
-      state.fault.value = null;
-    });
+    if (!file) return;
+    state.fault.value = null;
     try {
       const mode = state.mode.value;
-      const result = await (dry_run ? api.preview_import(file.content, mode)
-        : api.import_stock(file.content, mode));
-      if (!dry_run) {
-        state.file.value = null;
-        notices.done(look.say('imports.applied'));
-        applied();
-      }
-      state.result.value = result;
+      settle(file, dry_run
+        ? { found: await api.preview_import(file.content, mode), is_known: false }
+        : await api.import_stock(file.content, mode, state.is_known.value));
     } catch (fault) {
-      // What may have been imported stays as it is, for the same button to be pressed again.
-      if (dry_run || !(fault instanceof Unsettled)) state.result.value = null;
-      state.fault.value = fault;
-      if (!dry_run) applied();
-    } finally {
-      state.is_busy.value = false;
+      refuse(file, dry_run, fault);
     }
   }
-  return run;
+
+  // One thing at a time, reading a file as well: what is applied is what was looked at.
+  async function alone(act: () => Promise<void>) {
+    if (state.is_busy.value) return;
+    state.is_busy.value = true;
+    await act();
+    state.is_busy.value = false;
+  }
+
+  const forget_result = () => batch(() => {
+    state.result.value = null;
+    state.fault.value = null;
+    state.is_known.value = false;
+  });
+
+  const read = async (file: File) => {
+    forget_result();
+    try {
+      const [chosen, before] = [await read_csv_file(file), state.file.value];
+      // The same once more is still the same, so what may be imported already is imported once.
+      const is_same = before !== null && await is_same_content(chosen.content, before.content);
+      state.file.value = is_same ? { ...chosen, content: before.content } : chosen;
+    } catch (fault) {
+      state.file.value = null; // it is not there any more, or may not be read
+      state.fault.value = fault;
+    }
+  };
+  return {
+    apply: () => alone(() => ask(false)),
+    look_at: (file: File) => alone(async () => {
+      await read(file);
+      await ask(true);
+    }),
+    change_mode: (mode: ImportMode) => alone(() => {
+      state.mode.value = mode;
+      forget_result();
+      return ask(true);
+    }),
+  };
 }
 
 function NewImport({ applied }: { applied: () => void }) {
   const { look, notices } = use_shell();
   const state = useMemo(create_state, []);
-  const run = use_import(state, applied);
-  const anew = () => batch(() => {
-    state.result.value = null;
-    state.fault.value = null;
-  });
-  const choose = async (file: File) => {
-    if (state.is_busy.value) return;
-    if (file.size > file_bytes_max) return notices.refused(look.say('code.payload-too-large'));
-    anew();
-    const [chosen, before] = [await read_csv_file(file), state.file.value];
-    // The same once more is still the same, so what may be imported already is not imported twice.
-    const is_same = before !== null && await is_same_content(chosen.content, before.content);
-    state.file.value = is_same ? { ...chosen, content: before.content } : chosen;
-    await run(true);
+  const { apply, look_at, change_mode } = use_import(state, applied);
+  const choose = (file: File) => {
+    if (file.size > file_bytes_max) notices.refused(look.say('code.payload-too-large'));
+    else void look_at(file);
   };
   const mode = state.mode.value;
   const guessed_from = state.file.value?.guessed_from;
@@ -200,26 +257,23 @@ function NewImport({ applied }: { applied: () => void }) {
     <>
       <Choice label={look.say('imports.mode')} name="mode" value={mode}
         hint={look.say(`imports.mode.${mode}`)} disabled={state.is_busy.value}
-        onChange={(event) => {
-          state.mode.value = event.currentTarget.value as ImportMode;
-          anew();
-          void run(true);
-        }}>
+        onChange={(event) => void change_mode(event.currentTarget.value as ImportMode)}>
         {import_modes.map((one) => (
           <option key={one} value={one}>{look.say(`imports.mode.${one}.name`)}</option>
         ))}
       </Choice>
-      <Drop choose={(file) => void choose(file)} name={state.file.value?.name ?? null} />
+      <Drop choose={choose} name={state.file.value?.name ?? null} is_busy={state.is_busy.value} />
       {guessed_from && <p role="note">{look.say('imports.guessed', { sample: guessed_from })}</p>}
       {state.is_busy.value && <Waiting />}
       {state.fault.value !== null && <Faults fault={state.fault.value} />}
       {state.result.value && (
-        <Result result={state.result.value} apply={() => { state.is_asking.value = true; }} />
+        <Result result={state.result.value} is_known={state.is_known.value}
+          apply={() => { state.is_asking.value = true; }} />
       )}
       {state.is_asking.value && (
         <Ask title={look.say('imports.ask', { name: state.file.value?.name ?? '' })}
           action={look.say('imports.apply')} close={() => { state.is_asking.value = false; }}
-          done={() => void run(false)} />
+          done={() => void apply()} />
       )}
     </>
   );

@@ -3,7 +3,8 @@
 // connection only, and find the numbers in a table.
 import { batch, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { watch_events, type Connection } from '../event_stream';
+import type { Connection } from '../event_stream';
+import { watch_while_shown } from '../item_watch';
 import { address_of } from '../route';
 import { create_figures, type ItemFigures, type Sample } from '../sale_figures';
 import { fault_text, use_shell } from '../shell';
@@ -26,6 +27,7 @@ function create_watch() {
   return {
     connection: signal<Connection>('connecting'),
     fault: signal<unknown>(null),
+    unknown: signal<unknown>(null), // why there is no item to begin with
     has_gap: signal(false),
     items: signal<readonly ItemFigures[]>([]),
     samples: signal<readonly Sample[]>([]),
@@ -40,15 +42,16 @@ function use_watch(sku: string, attempt: number) {
     const stop = new AbortController();
     if (sku !== '')
       api.item(sku, stop.signal).then(
-        ({ item }) => figures.start_with(item), () => { /* the stream says what is wrong */ });
-    void watch_events(api, sku, {
+        ({ item }) => figures.start_with(item),
+        (fault) => { if (!stop.signal.aborted) watch.unknown.value = fault; });
+    const end = watch_while_shown(api, sku, {
       event: (event) => figures.take(event, Date.now()),
       connection: (state, fault) => batch(() => {
         watch.connection.value = state;
         watch.fault.value = fault;
       }),
       gap: () => { watch.has_gap.value = true; },
-    }, stop.signal);
+    });
     const timer = setInterval(() => batch(() => {
       const now = Date.now();
       watch.items.value = figures.items(now).slice(0, items_shown_max);
@@ -56,6 +59,7 @@ function use_watch(sku: string, attempt: number) {
     }), tick_ms);
     return () => {
       stop.abort();
+      end();
       clearInterval(timer);
     };
   }, [watch]);
@@ -150,7 +154,12 @@ export function LiveScreen() {
           {look.say('try_again')}
         </button>
       )}
-      {items.length === 0 && <Nothing>{look.say('live.empty')}</Nothing>}
+      {watch.unknown.value !== null && (
+        <p class="failed" role="alert">{fault_text(look, watch.unknown.value)}</p>
+      )}
+      {items.length === 0 && watch.unknown.value === null && (
+        <Nothing>{look.say('live.empty')}</Nothing>
+      )}
       {own && <Tiles item={own} />}
       {items.length > 0 && (
         <Charts key={sku} samples={watch.samples.value} is_one_item={sku !== ''} />

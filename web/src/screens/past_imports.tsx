@@ -6,7 +6,7 @@ import type { PastImport, ShownImport } from '../api';
 import { Refusal } from '../asking';
 import { setting_titles } from '../item_settings';
 import { address_of } from '../route';
-import { fault_text, use_shell } from '../shell';
+import { fault_text, use_presence, use_shell } from '../shell';
 import { en, type Key } from '../text/en';
 import { Ask } from '../widgets/ask';
 import { Badge } from '../widgets/badge';
@@ -31,7 +31,10 @@ export function PastImports({ list }: { list: Listed<PastImport> }) {
             {
               title: look.say('time'), cell: (i) => <a href={address(i)}>{look.time(i.at)}</a>,
             },
-            { title: look.say('imports.mode'), cell: (i) => i.mode },
+            {
+              title: look.say('imports.mode'),
+              cell: (i) => look.say(`imports.mode.${i.mode}.name`),
+            },
             { title: look.say('actor'), cell: (i) => i.actor },
             {
               title: look.say('imports.rows'), is_number: true, cell: (i) => look.number(i.rows),
@@ -91,6 +94,7 @@ function may_insist(fault: unknown): boolean {
 
 function Undoing({ made, loaded }: { made: ShownImport; loaded: Loaded<ShownImport> }) {
   const { api, look, notices } = use_shell();
+  const is_here = use_presence();
   const is_asking = useMemo(() => signal(false), []);
   const is_busy = useMemo(() => signal(false), []);
   const fault = useMemo(() => signal<unknown>(null), []);
@@ -102,6 +106,9 @@ function Undoing({ made, loaded }: { made: ShownImport; loaded: Loaded<ShownImpo
       notices.done(look.say('imports.undone_done'));
     } catch (why) {
       fault.value = why;
+      if (!is_here())
+        notices.refused(`${look.say('imports.undo_of', { at: look.time(made.at) })}: ` +
+          fault_text(look, why));
     } finally {
       is_busy.value = false;
     }

@@ -43,21 +43,34 @@ function Search({ q, low, box, enter_grid }: {
 }) {
   const { look, router } = use_shell();
   const timer = useRef<ReturnType<typeof setTimeout>>();
+  const searched = useRef(q);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const search = (text: string) => {
+  // By another way than this box: it says what is shown.
+  useEffect(() => {
+    if (q === searched.current) return;
+    searched.current = q;
+    if (box.current) box.current.value = q;
+  }, [q]);
+  const search = () => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => router.filter({ q: text.trim() }), search_pause_ms);
+    searched.current = box.current?.value.trim() ?? '';
+    router.filter({ q: searched.current });
+  };
+  const search_soon = () => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(search, search_pause_ms);
   };
   const keys = (event: KeyboardEvent) => {
     if (event.key !== 'ArrowDown' && event.key !== 'Enter' && event.key !== 'Escape') return;
     event.preventDefault();
+    search();
     enter_grid();
   };
   return (
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <input ref={box} type="search" defaultValue={q} aria-label={look.say('stock.search')}
         placeholder={look.say('stock.search')} maxLength={100} aria-keyshortcuts="/"
-        onInput={(event) => search(event.currentTarget.value)} onKeyDown={keys} />
+        onInput={search_soon} onKeyDown={keys} />
       <Check label={look.say('stock.only_low')} name="low" checked={low}
         onChange={(event) => router.filter({ low: event.currentTarget.checked ? 'true' : '' })} />
     </form>

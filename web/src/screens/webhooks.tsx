@@ -5,7 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { delivery_states, event_types, type Delivery, type EventType, type Webhook } from '../api';
 import { local_time } from '../item_settings';
 import { address_of } from '../route';
-import { fault_text, use_shell } from '../shell';
+import { fault_text, use_presence, use_shell } from '../shell';
 import { Ask } from '../widgets/ask';
 import { Badge, type Tone } from '../widgets/badge';
 import { Dialog } from '../widgets/dialog';
@@ -109,6 +109,7 @@ function Controls({ loaded, webhook, delivered }: {
   delivered: () => void;
 }) {
   const { api, look, notices, router } = use_shell();
+  const is_here = use_presence();
   const asking = useMemo(() => signal<'rotate' | 'replay' | 'delete' | null>(null), []);
   const secret = useMemo(() => signal<string | null>(null), []);
   const close = () => { asking.value = null; };
@@ -146,7 +147,7 @@ function Controls({ loaded, webhook, delivered }: {
   };
   const remove = () => void attempt(async () => {
     await api.delete_webhook(webhook.id);
-    router.go(address_of(['webhooks']));
+    if (is_here()) router.go(address_of(['webhooks']));
   }, look.say('webhooks.deleted'));
   const is_active = webhook.state === 'active';
   return (

@@ -102,6 +102,7 @@ export const en = {
 
   'edit.title': 'Change what is on hand of {sku}', 'edit.of': 'On hand {n}, edit',
   'edit.of_level': 'On hand {n} of {sku} at {location}, edit',
+  'edit.digits': 'Digits only, from 0 to 9000000000000000.',
   'edit.done': '{sku}: {n} on hand', 'edit.refused': '{sku} was not changed. {why}',
   'edit.insist': 'Save anyway', 'edit.again': 'Send again',
   'edit.unsettled':
@@ -223,6 +224,11 @@ export const en = {
   'imports.undo': 'Undo', 'imports.undo_of': 'Undo the import of {at}',
   'imports.undo_anyway': 'Undo anyway', 'imports.undone': 'Undone',
   'imports.undone_done': 'The import is undone',
+  'imports.known': 'Added before', 'imports.known_of': '{name} was added before',
+  'imports.known_about': 'This file was added before, and was not added again.',
+  'imports.apply_anew': 'Add it once more',
+  'settings.refused': 'The settings of {sku} were not saved. {why}',
+  'imports.undone_since': 'It was applied, and undone since: {at}.',
   'imports.undo_about':
     'Every level moves back by as much as the import moved it. What was sold, returned or ' +
     'corrected since stays. Settings become what they were, but for those changed since.',
@@ -238,6 +244,7 @@ export const en = {
   'imports.nothing_kept': 'All settings that it changed are what they were before.',
 
   'counts.title': 'Counts', 'counts.empty': 'Nothing was counted here yet.',
+  'counts.was_opened': 'The count “{name}” is open',
   'counts.none_open': 'No count is open.', 'counts.new': 'New count', 'counts.open': 'Open count',
   'counts.about':
     'Count while the shop goes on selling. Applied is what was found more or less, so nothing ' +

@@ -93,6 +93,7 @@ export const zh: Dictionary = {
 
   'edit.title': '修改 {sku} 的在库数量', 'edit.of': '在库 {n}，编辑',
   'edit.of_level': '{sku} 在 {location} 的在库数量 {n}，编辑',
+  'edit.digits': '只能输入数字，范围 0 到 9000000000000000。',
   'edit.done': '{sku}：在库 {n}', 'edit.refused': '{sku} 未修改。{why}',
   'edit.insist': '仍要保存', 'edit.again': '再次提交',
   'edit.unsettled': '{sku}：服务没有应答，不确定是否已记账。请再次提交：只会记账一次。',
@@ -205,6 +206,11 @@ export const zh: Dictionary = {
   'imports.undo': '撤销', 'imports.undo_of': '撤销 {at} 的导入',
   'imports.undo_anyway': '仍要撤销', 'imports.undone': '已撤销',
   'imports.undone_done': '导入已撤销',
+  'imports.known': '之前已到货', 'imports.known_of': '{name} 之前已导入',
+  'imports.known_about': '此文件之前已作为到货导入，本次未重复增加。',
+  'imports.apply_anew': '再次增加',
+  'settings.refused': '{sku} 的设置未保存。{why}',
+  'imports.undone_since': '此导入已执行，但随后已被撤销：{at}。',
   'imports.undo_about':
     '每个库位按导入的增减量退回；此后的售出、退货和更正均保留。设置恢复原值，但此后被他人修改的除外。',
   'imports.undo_created': '新增的商品将暂停销售，不会删除：{n}。',
@@ -218,6 +224,7 @@ export const zh: Dictionary = {
   'imports.nothing_kept': '它修改的设置均已恢复原值。',
 
   'counts.title': '盘点', 'counts.empty': '还没有盘点。',
+  'counts.was_opened': '盘点“{name}”已开始',
   'counts.none_open': '没有进行中的盘点。', 'counts.new': '新建盘点', 'counts.open': '开始盘点',
   'counts.about': '盘点期间照常销售。确认时只应用盘盈盘亏的差额，期间的售出不会丢失。',
   'counts.name_hint': '例如“4 号货架，7 月”。', 'counts.scope': '盘点范围',

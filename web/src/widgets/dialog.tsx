@@ -17,10 +17,14 @@ export function Dialog({ title, close, children }: {
 }) {
   const { look } = use_shell();
   const element = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
+    // Not on the cross: Enter pressed once more would close what has just been opened.
+    (dialog?.querySelector<HTMLElement>('form input, form select, form textarea') ??
+      heading.current)?.focus();
     return () => {
       dialog?.close();
       setTimeout(keep_focus);
@@ -29,7 +33,7 @@ export function Dialog({ title, close, children }: {
   return (
     <dialog ref={element} aria-labelledby={id} onCancel={close} onClose={close}>
       <header>
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} ref={heading} tabIndex={-1}>{title}</h2>
         <button type="button" class="quiet" aria-label={look.say('close')} onClick={close}>
           ×
         </button>

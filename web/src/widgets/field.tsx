@@ -3,6 +3,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 
+// Browsers let years of six digits be typed, which no time of the API has.
+const last_moment = '9999-12-31T23:59:59';
+
 interface Common {
   label: string;
   name: string;
@@ -14,7 +17,8 @@ export function Field({ label, hint, ...input }: Common & JSX.IntrinsicElements[
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} aria-describedby={hint ? `${id}-hint` : undefined} {...input} />
+      <input id={id} aria-describedby={hint ? `${id}-hint` : undefined}
+        max={input.type === 'datetime-local' ? last_moment : undefined} {...input} />
       {hint && <small id={`${id}-hint`}>{hint}</small>}
     </div>
   );

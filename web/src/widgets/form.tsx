@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId, useMemo, useRef } from 'preact/hooks';
-import { fault_text, use_shell } from '../shell';
+import { fault_text, use_presence, use_shell } from '../shell';
 import { use_named_faults } from './named_faults';
 
 export function Form({ action, send, says, close, before, children }: {
@@ -14,7 +14,8 @@ export function Form({ action, send, says, close, before, children }: {
   before?: string | null; // what stands there until something is refused
   children: ComponentChildren;
 }) {
-  const { look } = use_shell();
+  const { look, notices } = use_shell();
+  const is_here = use_presence();
   const refused = useMemo(() => signal<unknown>(null), []);
   const is_busy = useMemo(() => signal(false), []);
   const submit = async (form: HTMLFormElement) => {
@@ -25,6 +26,7 @@ export function Form({ action, send, says, close, before, children }: {
       await send(form);
     } catch (fault) {
       refused.value = fault;
+      if (!is_here()) notices.refused(`${action}: ${says?.(fault) ?? fault_text(look, fault)}`);
     } finally {
       is_busy.value = false;
     }

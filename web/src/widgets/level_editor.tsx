@@ -5,7 +5,9 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { reasons, type Adjust, type Item, type Reason } from '../api';
 import { use_shell } from '../shell';
 
-const on_hand_max = 9_000_000_000_000_000;
+// Digits and nothing else, up to 9 000 000 000 000 000: in a field of numbers 1.000 is one, and 1e1
+// ten.
+const on_hand_pattern = '\\s*0*([0-8]?[0-9]{1,15}|90{15})\\s*';
 
 export function LevelEditor({ item, location, save, cancel }: {
   item: Item;
@@ -38,8 +40,9 @@ export function LevelEditor({ item, location, save, cancel }: {
   return (
     <form class="editor" onSubmit={submit} onKeyDown={keys}
       aria-label={look.say('edit.title', { sku: item.sku })}>
-      <input ref={number} key={where} name="set_to" type="number" min={0} max={on_hand_max} step={1}
-        required defaultValue={String(seen)} aria-label={look.say('on_hand')} />
+      <input ref={number} key={where} name="set_to" inputMode="numeric" required
+        pattern={on_hand_pattern} title={look.say('edit.digits')} autocomplete="off"
+        defaultValue={String(seen)} aria-label={look.say('on_hand')} />
       {!location && item.levels.length > 1 && (
         <select aria-label={look.say('location')} value={where}
           onChange={(event) => set_where(event.currentTarget.value)}>

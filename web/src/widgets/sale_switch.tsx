@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether an item is sold now, and the button that stops it, for which there may be little time.
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { Item } from '../api';
 import { sale_phase, type SalePhase } from '../item_settings';
 import { create_settings_saving, type Seen } from '../settings_saving';
@@ -22,6 +22,7 @@ export function SaleSwitch({ seen, changed }: { seen: Seen; changed: (now: Seen)
   const { look, session } = shell;
   const { item } = seen;
   const saving = useMemo(() => create_settings_saving(shell, changed), [item.sku]);
+  useEffect(() => saving.leave, [saving]);
   return (
     <>
       <div class="actions">

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules an item is sold by: to be changed, or to be read by those who may not.
-import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item, Strategy } from '../api';
 import {
   changes_between, local_time, setting_names, setting_text, setting_titles, settings_in,
@@ -88,6 +88,7 @@ export function SettingsForm({ seen, changed }: { seen: Seen; changed: (now: See
   const { look } = shell;
   const form = useRef<HTMLFormElement>(null);
   const saving = useMemo(() => create_settings_saving(shell, changed), [seen.item.sku]);
+  useEffect(() => saving.leave, [saving]);
   const is_saving = saving.is_saving.value;
   const id = useId();
   use_following(form, seen);
