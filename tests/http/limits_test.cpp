@@ -168,7 +168,7 @@ TEST_CASE("nobody can hoard: a customer has so many open holds and no more")
     CHECK(verdict(instead) == "201");
     CHECK(is_full());
     CHECK(verdict(front.release(id_of(instead))) == "200");
-    auto const brief = front.hold({{sku}}, {{"customer", "greta"}, {"ttl_seconds", 1}});
+    auto const brief = front.hold({{sku}}, {{"customer", "greta"}, {"ttl_seconds", 4}});
     CHECK(is_full());
     front.wait_until_expired(brief);
     front.hold({{sku}}, greta);

@@ -104,8 +104,11 @@ describe('counts', { concurrency: false }, () => {
     await wait_for(line_of(page, 'waits-for-money'));
     await desk.go('reports/movements');
     await wait_for(line_of(page, 'Received'));
-    await page.getByLabel('Sums').selectOption('sku');
-    await page.getByRole('button', { name: 'Apply filter' }).click();
+    await eventually('sums by SKU are asked for', async () => {
+      await page.getByLabel('Sums').selectOption('sku');
+      await page.getByRole('button', { name: 'Apply filter' }).click();
+      return page.url().includes('by=sku');
+    });
     await wait_for(line_of(page, sku));
   });
 });

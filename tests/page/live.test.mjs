@@ -21,9 +21,9 @@ describe('live', { concurrency: false }, () => {
     await desk.shop.release(holds[1].id);
     await eventually('what is left', async () => await tile(page, 'Remaining') === '84');
     await eventually('what is held', async () => await tile(page, 'Held') === '12');
-    await eventually('what is sold', async () => await tile(page, 'Sold since opened') === '4');
-    assert.equal(await tile(page, 'Units a minute'), '16');
-    assert.equal(await tile(page, 'Sold out in'), '5 min');
+    await eventually('what is sold, and the pace', async () =>
+      await tile(page, 'Sold since opened') === '4' &&
+      await tile(page, 'Units a minute') === '16' && await tile(page, 'Sold out in') === '5 min');
     await wait_for(page.locator('figure.chart canvas'));
   });
 
@@ -196,6 +196,7 @@ describe('live', { concurrency: false }, () => {
 
   desk_test('while one customer is being blocked the next one is typed', async (desk) => {
     const page = await desk.go('blocked');
+    await wait_for(page.getByText('Nobody is blocked.'));
     const let_go = await hold_back(page, '**/v1/blocked-customers/*');
     const customer = page.getByRole('textbox', { name: 'Customer' });
     await customer.fill('c-1');

@@ -148,11 +148,13 @@ describe('office', { concurrency: false }, () => {
     await desk.shop.hold(sku, 1, { customer });
 
     await desk.go('trail');
+    await wait_for(line_of(page, 'customer.unblocked')); // drawn, and the filters are filled in
     await page.getByLabel('Subject').fill(`customer:${customer}`);
     await page.getByRole('button', { name: 'Apply filter' }).click();
+    await eventually('these two and a head', async () =>
+      await page.getByRole('table').getByRole('row').count() === 3);
     await wait_for(line_of(page, 'customer.unblocked'));
     await wait_for(line_of(page, 'customer.blocked').getByText('resells them all'));
-    assert.equal(await page.getByRole('table').getByRole('row').count(), 3);
   });
 
   desk_test('the trail leads to what it is about, and is found by who did it', async (desk) => {

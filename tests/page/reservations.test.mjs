@@ -45,7 +45,7 @@ describe('reservations', { concurrency: false }, () => {
 
   desk_test('a hold is extended from now on, with the reason in the trail', async (desk) => {
     const sku = await desk.shop.item(5);
-    const hold = await desk.shop.hold(sku, 1, { ttl_seconds: 60 });
+    const hold = await desk.shop.hold(sku, 1, { ttl_seconds: 600 });
     const page = await desk.go(`reservations/${hold.id}`);
     await page.getByRole('button', { name: 'Extend' }).click();
     await dialog(page, 'Extend').getByLabel('Minutes').fill('45');

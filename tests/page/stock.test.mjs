@@ -81,7 +81,8 @@ describe('stock', { concurrency: false }, () => {
 
     await page.keyboard.press('/');
     await page.keyboard.type(word);
-    await eventually('three rows', async () => await count_of(page) === 3);
+    await eventually('three rows of the whole word', async () =>
+      page.url().endsWith(`q=${word}`) && await count_of(page) === 3);
     await page.keyboard.press('Enter');
     assert.equal(await is_focused(page.getByRole('grid')), true);
 

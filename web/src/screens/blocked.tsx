@@ -54,7 +54,8 @@ export function BlockedScreen() {
     list.rows.value = [shown, ...before.filter((one) => one.customer !== customer)];
     try {
       const now = await api.block(customer, reason);
-      list.change((one) => one.customer === customer, () => now);
+      // The list may have been loaded meanwhile.
+      list.rows.value = [now, ...list.rows.value.filter((one) => one.customer !== customer)];
       notices.done(look.say('blocked.done', { customer }));
     } catch (fault) {
       list.rows.value = before;
