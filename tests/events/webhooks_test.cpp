@@ -174,7 +174,7 @@ TEST_CASE("what fails is sent again by the schedule, under the same name, until 
         CHECK(call.header("webhook-id") == all[0].header("webhook-id"));
         CHECK(call.body == all[0].body);
     }
-    CHECK(all[1].at - all[0].at < 5s);
+    CHECK(all[1].at - all[0].at < 1s);
     CHECK(all[2].at - all[1].at >= 1900ms);
     REQUIRE(eventually(20s, [&] { return deliveries_of(front, hook, "delivered").size() == 1; }));
     CHECK(deliveries_of(front, hook, "delivered")[0].at("attempts") == 4);
@@ -456,7 +456,7 @@ TEST_CASE("however a call fails on the way, it is noted, tried again, and delays
     for (int i = 0; i < 5; ++i)
         front.reserve(sku);
     REQUIRE(good.has(6));
-    CHECK(std::chrono::steady_clock::now() - began < 15s);
+    CHECK(std::chrono::steady_clock::now() - began < 3s);
     REQUIRE(eventually(30s, [&] { return deliveries_of(front, no_tls, "dead").size() == 6; }));
     CHECK(plain.all().empty());
     CHECK(deliveries_of(front, no_tls, "dead")[0].at("last_fault") == "it did not answer in time");
@@ -545,7 +545,7 @@ TEST_CASE("a SKU that fails again and again leaves the others their room, and mi
         return std::ranges::any_of(
             calls, [&](received const& call) { return call.event().at("sku") == free; });
     };
-    REQUIRE(eventually(60s, has_free));
+    REQUIRE(eventually(10s, has_free));
 
     is_mended = true;
     REQUIRE(eventually(
@@ -630,7 +630,7 @@ TEST_CASE("a webhook somebody has locked delays no other one")
         front.reserve(sku);
         REQUIRE(other.has(static_cast<std::size_t>(i) + 2));
     }
-    CHECK(std::chrono::steady_clock::now() - began < 25s); // less than one wait for a lock
+    CHECK(std::chrono::steady_clock::now() - began < 2s); // less than one wait for a lock
     CHECK(office.all().size() == 1);
     clerk.run("COMMIT");
     CHECK(office.has(4));

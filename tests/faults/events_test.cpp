@@ -171,7 +171,7 @@ TEST_CASE("J4: an endpoint that takes seventy seconds delays nobody else, and is
         front.reserve(sku);
     auto const began = std::chrono::steady_clock::now();
     REQUIRE(quick.has(60));
-    CHECK(std::chrono::steady_clock::now() - began < 30s); // less than one slow call
+    CHECK(std::chrono::steady_clock::now() - began < 5s);
 
     std::map<std::string, int> times;
     for (auto const& call : quick.all())

@@ -13,7 +13,7 @@ import { patience_ms } from './waiting.mjs';
 
 const browser_path = '/usr/bin/chromium';
 // Far more than any test needs; a machine may be busy with others.
-const test_deadline_ms = 900_000;
+const test_deadline_ms = 240_000;
 const size = { width: 1280, height: 800 };
 
 export const pictures = process.env.HOLDFAST_PAGE_SCREENSHOTS ?? 'page-screenshots';

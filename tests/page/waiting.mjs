@@ -2,7 +2,7 @@
 // Waiting for something to become true. Nothing here waits for time to pass.
 import { setTimeout as pause } from 'node:timers/promises';
 
-export const patience_ms = 60_000; // a machine may be busy with others
+export const patience_ms = 15_000;
 const look_every_ms = 25;
 
 // Answers with the first thing that `look` finds; fails after a while, saying what was missed.

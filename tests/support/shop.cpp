@@ -197,7 +197,7 @@ std::vector<json> shop::pages(std::string const& target)
 
 void shop::wait_until_expired(std::string const& id)
 {
-    if (!eventually(30s, [&] { return reservation(id).at("state") == "expired"; }))
+    if (!eventually(10s, [&] { return reservation(id).at("state") == "expired"; }))
         throw std::runtime_error("the hold never expired: " + reservation(id).dump());
 }
 
