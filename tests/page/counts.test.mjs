@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { workplace } from './desk.mjs';
-import { cells_of, dialog, line_of, said, section, wait_for } from './seen.mjs';
+import { password } from './people.mjs';
+import { cells_of, dialog, line_of, said, section, sign_in, wait_for } from './seen.mjs';
 import { unique } from './shop.mjs';
 import { eventually } from './waiting.mjs';
 
@@ -64,6 +65,13 @@ describe('counts', { concurrency: false }, () => {
     await desk.go('stock');
     await wait_for(page.getByRole('grid'));
     await desk.go(where); // what is not entered is still there
+    await wait_for(attempt);
+    desk.provoke(401);
+    await desk.context.clearCookies();
+    await page.getByRole('link', { name: 'Counts' }).first().click();
+    await sign_in(page, desk.staff.names.owner, password);
+    await wait_for(page.getByRole('heading', { name: 'Counts', level: 1 }));
+    await desk.go(where); // and after signing in anew
     await attempt.getByRole('button', { name: 'Enter rows: 2' }).click();
     await wait_for(attempt.getByText('A whole number is needed, 0 or more.'));
     await attempt.getByLabel('Counted').nth(1).fill('6');

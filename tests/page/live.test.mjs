@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { workplace } from './desk.mjs';
-import { dialog, line_of, row_of, said, section, wait_for } from './seen.mjs';
+import { dialog, figures_of, line_of, row_of, said, section, wait_for } from './seen.mjs';
 import { eventually } from './waiting.mjs';
 
 describe('live', { concurrency: false }, () => {
@@ -152,6 +152,85 @@ describe('live', { concurrency: false }, () => {
     await dialog(page).getByRole('button', { name: 'Apply' }).click();
     await wait_for(section(page, 'Import applied'));
     assert.equal((await desk.shop.level(sku)).on_hand, 24);
+  });
+
+  desk_test('what may be booked is not said to be refused by what came of asking again',
+    async (desk) => {
+      desk.provoke('outage', 429);
+      const sku = await desk.shop.item(10);
+      let asked = 0;
+      await desk.page.route('**/adjustments', async (route) => {
+        asked += 1;
+        if (asked > 2) return route.continue();
+        if (asked === 2) return route.fulfill({
+          status: 429, contentType: 'application/problem+json',
+          body: JSON.stringify({ status: 429, code: 'rate-limited', detail: 'too often' }),
+        });
+        await route.fetch();
+        return route.abort('connectionreset');
+      });
+      const page = await desk.go(`stock?q=${sku}`);
+      await wait_for(row_of(page, sku));
+      await page.getByRole('grid').focus();
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('12');
+      await page.keyboard.press('Enter');
+      await said(page, `${sku}: we do not know whether this was booked`);
+      await row_of(page, sku).getByRole('button', { name: 'Send again' }).click();
+      await said(page, `${sku}: 12 on hand`);
+      const { data } = await desk.shop.send('GET', `/v1/stock/${sku}/movements`);
+      assert.deepEqual(data.map((movement) => movement.on_hand_delta), [2, 10]);
+    });
+
+  desk_test('a number that is saved during a search is shown in what was found', async (desk) => {
+    const sku = await desk.shop.item(10);
+    const page = await desk.go(`stock?q=${sku}`);
+    await wait_for(row_of(page, sku));
+    const let_go = await hold_back(page, '**/adjustments');
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('12');
+    await page.keyboard.press('Enter');
+    await desk.go(`stock?q=${sku}&low=`);
+    await desk.go('stock?q=');
+    await desk.go(`stock?q=${sku.toLowerCase()}`);
+    await wait_for(row_of(page, sku));
+    let_go();
+    await said(page, `${sku}: 12 on hand`);
+    await eventually('the new number', async () => (await figures_of(page, sku))[2] === '12');
+  });
+
+  desk_test('a key whose screen was left while it was made is told to be unseen', async (desk) => {
+    const page = await desk.go('keys');
+    const let_go = await hold_back(page, '**/v1/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog(page).getByLabel('Name').fill('till');
+    await dialog(page).getByRole('button', { name: 'Make key' }).click();
+    await desk.go('blocked');
+    await wait_for(page.getByText('Nobody is blocked.'));
+    let_go();
+    await said(page, 'Key of till: it was made, and nobody has seen it');
+  });
+
+  desk_test('a block that is refused leaves a later one on the screen', async (desk) => {
+    desk.provoke(422);
+    const page = await desk.go('blocked');
+    await wait_for(page.getByText('Nobody is blocked.'));
+    const let_go = await hold_back(page, '**/v1/blocked-customers/first', (route) => route.fulfill({
+      status: 422, contentType: 'application/problem+json',
+      body: JSON.stringify({ status: 422, code: 'never-heard-of', detail: 'not that one' }),
+    }));
+    for (const name of ['first', 'second']) {
+      await page.getByRole('textbox', { name: 'Customer' }).fill(name);
+      await page.getByRole('textbox', { name: 'Reason' }).fill('resells');
+      await page.getByRole('button', { name: 'Block', exact: true }).click();
+    }
+    await said(page, 'second is blocked');
+    let_go();
+    await said(page, 'not that one');
+    await wait_for(line_of(page, 'first'), 'detached');
+    await wait_for(line_of(page, 'second'));
+    await desk.shop.send('DELETE', '/v1/blocked-customers/second');
   });
 
   desk_test('a file that is being looked at is not exchanged for another', async (desk) => {

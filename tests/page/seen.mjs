@@ -35,3 +35,10 @@ export const dialog = (page, name) => page.getByRole('dialog', name ? { name } :
 // A part of a screen, by its heading.
 export const section = (page, name) => page.getByRole('region', { name, exact: true })
   .and(page.locator('section'));
+
+// At the door.
+export async function sign_in(page, name, typed) {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password', { exact: true }).fill(typed);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}

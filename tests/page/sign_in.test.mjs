@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { workplace } from './desk.mjs';
 import { password } from './people.mjs';
-import { dialog, line_of, said, wait_for } from './seen.mjs';
+import { dialog, line_of, said, sign_in, wait_for } from './seen.mjs';
 import { eventually } from './waiting.mjs';
 
 const nobody = { as: null };
@@ -198,12 +198,6 @@ describe('people', { concurrency: false }, () => {
     await eventually('a key that is not known any more', async () => await is_known() === 401);
   });
 });
-
-async function sign_in(page, name, typed) {
-  await page.getByLabel('Name').fill(name);
-  await page.getByLabel('Password', { exact: true }).fill(typed);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
 
 async function change_password(page, current, next) {
   await page.getByLabel('Present password', { exact: true }).fill(current);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP API as this page uses it. The types follow /openapi.json by hand; what the page does not
 // read is left out.
-import { create_asker, new_key, Outage, Refusal, told } from './asking';
-import { key_of } from './csv_file';
+import { create_asker, key_of, new_key, Outage, Refusal, told } from './asking';
 import type { Session } from './session';
 
 export type Strategy = 'batched' | 'conditional_update' | 'optimistic' | 'row_lock';

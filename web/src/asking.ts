@@ -56,10 +56,19 @@ function is_settled_by(fault: unknown): boolean {
   return fault instanceof Refusal && ![401, 403, 429, 500].includes(fault.problem.status);
 }
 
+const hex = (bytes: Uint8Array) =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 // crypto.randomUUID is only there over https; this is everywhere.
 export function new_key(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return `page-${hex(crypto.getRandomValues(new Uint8Array(16)))}`;
+}
+
+// The same key whenever the content is the same; none where the browser does not reckon digests,
+// which is where nobody can sign in either.
+export async function key_of(content: Blob): Promise<string | undefined> {
+  const digest = await crypto.subtle?.digest('SHA-256', await content.arrayBuffer());
+  return digest && `page-file-${hex(new Uint8Array(digest))}`;
 }
 
 export interface Asked {
@@ -108,15 +117,10 @@ function create_key_ring() {
   const mark_of = (path: string, { method, json }: Asked) =>
     `${method ?? 'POST'} ${path} ${JSON.stringify(json)}`;
   return {
-    key_for(path: string, asked: Asked): string {
+    key_of(path: string, asked: Asked): string | undefined {
       const known = kept.get(mark_of(path, asked));
-      if (!known || known.file !== asked.csv) return new_key();
-      return asked.csv || known.at > Date.now() - same_wish_ms ? known.key : new_key();
-    },
-    // Whether somebody has asked for this here, and never heard what came of it.
-    holds: (path: string, asked: Asked) => {
-      const known = kept.get(mark_of(path, asked));
-      return known !== undefined && known.file === asked.csv;
+      if (!known || known.file !== asked.csv) return undefined;
+      return asked.csv || known.at > Date.now() - same_wish_ms ? known.key : undefined;
     },
     keep(path: string, asked: Asked, key: string) {
       kept.set(mark_of(path, asked), { key, at: Date.now(), file: asked.csv });
@@ -218,21 +222,23 @@ export function create_asker(session: Session) {
   // Sends under a key, by which the service knows what it did already: the same for every attempt,
   // and for the same wish sent once more after all attempts came to nothing.
   async function once_or_known<T>(
-    path: string, asked: Asked, key = keys.key_for(path, asked),
+    path: string, asked: Asked, named?: string,
   ): Promise<Known<T>> {
+    const left_open = keys.key_of(path, asked);
+    const key = named ?? left_open ?? new_key();
+    let is_open = key === left_open; // whether it may have been done by an attempt of this page
     const headers = { 'Idempotency-Key': key };
-    const may_be_own = keys.holds(path, asked);
     for (let tried = 1; ; ++tried) {
       try {
         const answer = await ask(path, { method: 'POST', ...asked, headers });
         const found = await content_of<T>(answer);
         keys.drop(path, asked);
-        const is_known =
-          tried === 1 && !may_be_own && answer.headers.has('Idempotent-Replayed');
-        return { found, is_known };
+        return { found, is_known: !is_open && answer.headers.has('Idempotent-Replayed') };
       } catch (fault) {
         if (is_settled_by(fault)) keys.drop(path, asked);
+        else if (is_open && !leaves_open(fault)) throw new Unsettled(true);
         if (!leaves_open(fault)) throw fault;
+        is_open = true;
         keys.keep(path, asked, key);
         if (tried === tries_max) throw new Unsettled(true);
         await new Promise((resolve) => setTimeout(resolve, pause_ms * tried));

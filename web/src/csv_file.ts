@@ -26,14 +26,6 @@ export async function is_same_content(one: Blob, other: Blob): Promise<boolean> 
   return left.every((byte, at) => byte === right[at]);
 }
 
-// A key for what is done with this content, the same whenever that is the same; none where the
-// browser does not reckon digests, which is where nobody can sign in either.
-export async function key_of(content: Blob): Promise<string | undefined> {
-  const digest = await crypto.subtle?.digest('SHA-256', await content.arrayBuffer());
-  return digest && `page-file-${Array.from(new Uint8Array(digest),
-    (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-}
-
 export async function read_csv_file(file: File): Promise<CsvFile> {
   const bytes = await file.arrayBuffer();
   // What is neither is sent as it is: the service tells where it is wrong.

@@ -27,16 +27,14 @@ export interface SettingsSaving {
   insist(): void; // in a conflict: the wish all the same
   give_way(): void; // in a conflict: what somebody else has set
   put_off(): void;
-  leave(): void; // nobody looks any more: what is refused from now on is said by a notice
 }
 
 export function create_settings_saving(
-  { api, look, notices }: Shell, changed: (now: Seen) => void,
+  { api, look, notices }: Shell, changed: (now: Seen) => void, is_here: () => boolean,
 ): SettingsSaving {
   const is_saving = signal(false);
   const refused = signal<unknown>(null);
   const conflict = signal<Conflict | null>(null);
-  let is_left = false;
 
   async function attempt(before: Seen, wish: Partial<Settings>) {
     const { sku } = before.item;
@@ -47,7 +45,7 @@ export function create_settings_saving(
       if (!is_refused_with(fault, 'precondition-failed')) throw fault;
       const now = await api.item(sku);
       if (Object.keys(changes_between(now.item, wish)).length > 0) {
-        if (is_left) throw fault;
+        if (!is_here()) throw fault;
         conflict.value = { before, now, wish };
         return;
       }
@@ -65,7 +63,7 @@ export function create_settings_saving(
       await attempt(before, wish);
     } catch (fault) {
       refused.value = fault;
-      if (is_left) {
+      if (!is_here()) {
         const [sku, why] = [before.item.sku, fault_text(look, fault)];
         notices.refused(look.say('settings.refused', { sku, why }));
       }
@@ -86,9 +84,6 @@ export function create_settings_saving(
     },
     put_off() {
       conflict.value = null;
-    },
-    leave() {
-      is_left = true;
     },
   };
 }

@@ -43,22 +43,26 @@ export function BlockedScreen() {
     (cursor, stop) => api.blocked({ cursor, limit: page_rows }, stop), []);
   const asking = useMemo(() => signal<string | null>(null), []);
 
+  const put_first = (row: BlockedCustomer) => {
+    list.rows.value =
+      [row, ...list.rows.value.filter(({ customer }) => customer !== row.customer)];
+  };
   // Shown at once, and taken back when it is refused. The list is by customer; a new one stands
   // first until the list is loaded anew, also when its own place is reached.
   const block = async (form: HTMLFormElement) => {
     const customer = typed(form, 'customer');
     const reason = typed(form, 'reason');
-    const before = list.rows.value;
+    const before = list.rows.value.find((one) => one.customer === customer);
     form.reset(); // what is typed from now on is the next one
     const shown = { customer, reason, actor: '…', blocked_at: new Date().toISOString() };
-    list.rows.value = [shown, ...before.filter((one) => one.customer !== customer)];
+    put_first(shown);
     try {
       const now = await api.block(customer, reason);
-      // The list may have been loaded meanwhile.
-      list.rows.value = [now, ...list.rows.value.filter((one) => one.customer !== customer)];
+      put_first(now); // the list may have been loaded meanwhile
       notices.done(look.say('blocked.done', { customer }));
     } catch (fault) {
-      list.rows.value = before;
+      list.rows.value = list.rows.value.filter((one) => one !== shown);
+      if (before) put_first(before);
       if (typed(form, 'customer') === '' && typed(form, 'reason') === '') {
         type_into(form, 'customer', customer);
         type_into(form, 'reason', reason);
@@ -67,14 +71,14 @@ export function BlockedScreen() {
     }
   };
   const unblock = async (customer: string) => {
-    const before = list.rows.value;
-    list.rows.value = before.filter((one) => one.customer !== customer);
+    const before = list.rows.value.find((one) => one.customer === customer);
+    list.rows.value = list.rows.value.filter((one) => one !== before);
     try {
       await api.unblock(customer);
       notices.done(look.say('blocked.undone', { customer }));
     } catch (fault) {
-      list.rows.value = before;
-      notices.refused(fault_text(look, fault));
+      if (before) put_first(before);
+      notices.refused(`${customer}: ${fault_text(look, fault)}`);
     }
   };
   return (

@@ -6,7 +6,7 @@ import { useMemo } from 'preact/hooks';
 import {
   import_modes, type ImportDifference, type ImportMode, type ImportResult, type PastImport,
 } from '../api';
-import { Refusal, Unsettled, type Known } from '../asking';
+import { Refusal, Unsettled } from '../asking';
 import { cell_fault_text } from '../cell_faults';
 import { is_same_content, read_csv_file, type CsvFile } from '../csv_file';
 import { setting_titles } from '../item_settings';
@@ -30,7 +30,7 @@ function create_state() {
     result: signal<ImportResult | null>(null),
     fault: signal<unknown>(null),
     is_busy: signal(false),
-    is_known: signal(false), // the result is of another time; nothing was done now
+    known: signal<PastImport | null>(null), // what the result is of, when nothing was done now
     is_asking: signal(false),
   };
 }
@@ -127,18 +127,22 @@ function Differences({ rows }: { rows: readonly ImportDifference[] }) {
   );
 }
 
-function Result({ result, is_known, apply }: {
+function Result({ result, known, apply }: {
   result: ImportResult;
-  is_known: boolean;
+  known: PastImport | null;
   apply: () => void;
 }) {
   const { look } = use_shell();
   const changes = result.created + result.changed;
-  const title = result.dry_run ? 'imports.preview' : is_known ? 'imports.known' : 'imports.applied';
+  const title = result.dry_run ? 'imports.preview' : known ? 'imports.known' : 'imports.applied';
   return (
     <section aria-labelledby="result">
       <h2 id="result">{look.say(title)}</h2>
-      {is_known && <p role="note">{look.say('imports.known_about')}</p>}
+      {known && (
+        <p role="note">
+          {look.say('imports.known_about', { at: look.time(known.at), actor: known.actor })}
+        </p>
+      )}
       <p role="status">
         {look.say('imports.counts', {
           rows: look.number(result.rows), created: look.number(result.created),
@@ -148,10 +152,10 @@ function Result({ result, is_known, apply }: {
       {result.undone_at !== null && (
         <p role="note">{look.say('imports.undone_since', { at: look.time(result.undone_at) })}</p>
       )}
-      {(is_known || result.dry_run && changes > 0) && (
+      {(known || result.dry_run && changes > 0) && (
         <div class="actions">
           <button type="button" class="main" onClick={apply}>
-            {look.say(is_known ? 'imports.apply_anew' : 'imports.apply')}
+            {look.say(known ? 'imports.apply_anew' : 'imports.apply')}
           </button>
         </div>
       )}
@@ -171,12 +175,12 @@ function use_import(state: State, applied: () => void) {
   const { api, look, notices } = use_shell();
   const is_here = use_presence();
 
-  const settle = (file: CsvFile, { found, is_known }: Known<ImportResult>) => batch(() => {
-    if (!found.dry_run && !is_known) state.file.value = null;
+  const settle = (file: CsvFile, found: ImportResult, known: PastImport | null) => batch(() => {
+    if (!found.dry_run && !known) state.file.value = null;
     state.result.value = found;
-    state.is_known.value = is_known;
+    state.known.value = known;
     if (found.dry_run) return;
-    notices.done(look.say(is_known ? 'imports.known_of' : 'imports.applied', { name: file.name }));
+    notices.done(look.say(known ? 'imports.known_of' : 'imports.applied', { name: file.name }));
     applied();
   });
 
@@ -195,9 +199,11 @@ function use_import(state: State, applied: () => void) {
     state.fault.value = null;
     try {
       const mode = state.mode.value;
-      settle(file, dry_run
-        ? { found: await api.preview_import(file.content, mode), is_known: false }
-        : await api.import_stock(file.content, mode, state.is_known.value));
+      if (dry_run) return settle(file, await api.preview_import(file.content, mode), null);
+      const anew = state.known.value !== null;
+      const { found, is_known } = await api.import_stock(file.content, mode, anew);
+      settle(file, found,
+        is_known && found.id !== null ? await api.past_import(found.id) : null);
     } catch (fault) {
       refuse(file, dry_run, fault);
     }
@@ -207,14 +213,17 @@ function use_import(state: State, applied: () => void) {
   async function alone(act: () => Promise<void>) {
     if (state.is_busy.value) return;
     state.is_busy.value = true;
-    await act();
-    state.is_busy.value = false;
+    try {
+      await act();
+    } finally {
+      state.is_busy.value = false;
+    }
   }
 
   const forget_result = () => batch(() => {
     state.result.value = null;
     state.fault.value = null;
-    state.is_known.value = false;
+    state.known.value = null;
   });
 
   const read = async (file: File) => {
@@ -267,7 +276,7 @@ function NewImport({ applied }: { applied: () => void }) {
       {state.is_busy.value && <Waiting />}
       {state.fault.value !== null && <Faults fault={state.fault.value} />}
       {state.result.value && (
-        <Result result={state.result.value} is_known={state.is_known.value}
+        <Result result={state.result.value} known={state.known.value}
           apply={() => { state.is_asking.value = true; }} />
       )}
       {state.is_asking.value && (

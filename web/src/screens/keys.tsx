@@ -12,7 +12,7 @@ import { Form } from '../widgets/form';
 import { use_list } from '../widgets/loading';
 import { ListShown } from '../widgets/outcome';
 import { RoleChoice } from '../widgets/role_choice';
-import { Secret } from '../widgets/secret';
+import { Secret, use_telling } from '../widgets/secret';
 import { Table } from '../widgets/table';
 
 const page_rows = 100;
@@ -64,6 +64,8 @@ export function KeysScreen() {
   const is_making = useMemo(() => signal(false), []);
   const fresh = useMemo(() => signal<ApiKey | null>(null), []);
   const asking = useMemo(() => signal<ApiKey | null>(null), []);
+  const title_of = ({ name }: ApiKey) => look.say('keys.key_of', { name });
+  const tell = use_telling(fresh, title_of);
 
   // It may be made although nobody was told so.
   const close = () => {
@@ -72,7 +74,7 @@ export function KeysScreen() {
   };
   const made = (key: ApiKey) => {
     is_making.value = false;
-    fresh.value = key;
+    tell(key);
     list.reload();
   };
   // Shown at once, and taken back when it is refused.
@@ -102,7 +104,7 @@ export function KeysScreen() {
       </ListShown>
       {is_making.value && <NewKey close={close} made={made} />}
       {fresh.value?.key && (
-        <Secret title={look.say('keys.key_of', { name: fresh.value.name })}
+        <Secret title={title_of(fresh.value)}
           about={look.say('secret.once')} secret={fresh.value.key}
           close={() => { fresh.value = null; }} />
       )}

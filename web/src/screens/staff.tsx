@@ -16,7 +16,7 @@ import { Form } from '../widgets/form';
 import { use_list, type Listed } from '../widgets/loading';
 import { ListShown } from '../widgets/outcome';
 import { RoleChoice } from '../widgets/role_choice';
-import { Secret } from '../widgets/secret';
+import { Secret, use_telling } from '../widgets/secret';
 import { Table } from '../widgets/table';
 
 const page_rows = 100;
@@ -170,7 +170,9 @@ export function StaffScreen() {
   const is_making = useMemo(() => signal(false), []);
   const fresh = useMemo(() => signal<Handed | null>(null), []);
   const asking = useMemo(() => signal<{ act: Act; whom: StaffAccount } | null>(null), []);
-  const acts = use_acts(list, (handed) => { fresh.value = handed; });
+  const title_of = ({ name, what }: Handed) => look.say(`staff.${what}_for`, { name });
+  const tell = use_telling(fresh, title_of);
+  const acts = use_acts(list, tell);
   // It may be made although nobody was told so.
   const close = () => {
     is_making.value = false;
@@ -178,7 +180,7 @@ export function StaffScreen() {
   };
   const made = (handed: Handed) => {
     is_making.value = false;
-    fresh.value = handed;
+    tell(handed);
     list.reload();
   };
   return (
@@ -199,7 +201,7 @@ export function StaffScreen() {
         <AskFor {...asking.value} acts={acts} close={() => { asking.value = null; }} />
       )}
       {fresh.value && (
-        <Secret title={look.say(`staff.${fresh.value.what}_for`, { name: fresh.value.name })}
+        <Secret title={title_of(fresh.value)}
           about={look.say(`staff.${fresh.value.what}_once`)} secret={fresh.value.secret}
           close={() => { fresh.value = null; }} />
       )}

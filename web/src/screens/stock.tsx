@@ -216,9 +216,12 @@ export function StockScreen() {
   const is_low = low === 'true';
   const list = use_list<Item>(
     (cursor, stop) => api.items({ q, low: is_low, limit: page_rows, cursor }, stop), [q, is_low]);
-  const editing = useMemo(
-    () => create_editing(shell, (sku, change) => { list.change((i) => i.sku === sku, change); }),
-    [list]);
+  // A search makes another list; what is being saved meanwhile shows in that one.
+  const shown = useRef(list);
+  shown.current = list;
+  const editing = useMemo(() => create_editing(shell, (sku, change) => {
+    shown.current.change((item) => item.sku === sku, change);
+  }), []);
   const box = useRef<HTMLInputElement>(null);
   const grid = useRef<HTMLDivElement>(null);
   const help = useMemo(() => signal(false), []);

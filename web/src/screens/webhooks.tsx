@@ -14,7 +14,7 @@ import { Filters } from '../widgets/filters';
 import { Form } from '../widgets/form';
 import { use_list, use_loaded, type Loaded } from '../widgets/loading';
 import { ListShown, Nothing, Shown } from '../widgets/outcome';
-import { Secret } from '../widgets/secret';
+import { Secret, use_telling } from '../widgets/secret';
 import { Table } from '../widgets/table';
 
 const page_rows = 50;
@@ -55,6 +55,7 @@ export function WebhooksScreen() {
   const loaded = use_loaded((stop) => api.webhooks(stop), []);
   const is_making = useMemo(() => signal(false), []);
   const secret = useMemo(() => signal<string | null>(null), []);
+  const tell = use_telling(secret, () => look.say('webhooks.secret'));
   // It may be made although nobody was told so.
   const close = () => {
     is_making.value = false;
@@ -62,7 +63,7 @@ export function WebhooksScreen() {
   };
   const made = (webhook: Webhook) => {
     is_making.value = false;
-    secret.value = webhook.secret ?? null;
+    if (webhook.secret) tell(webhook.secret);
     loaded.reload();
   };
   return (
@@ -112,6 +113,7 @@ function Controls({ loaded, webhook, delivered }: {
   const is_here = use_presence();
   const asking = useMemo(() => signal<'rotate' | 'replay' | 'delete' | null>(null), []);
   const secret = useMemo(() => signal<string | null>(null), []);
+  const tell = use_telling(secret, () => look.say('webhooks.secret'));
   const close = () => { asking.value = null; };
   const attempt = async (act: () => Promise<void>, done: string) => {
     try {
@@ -136,7 +138,8 @@ function Controls({ loaded, webhook, delivered }: {
     delivered();
   }, look.say('webhooks.tested'));
   const rotate = () => void attempt(async () => {
-    secret.value = (await api.rotate_webhook(webhook.id)).secret ?? null;
+    const { secret: fresh } = await api.rotate_webhook(webhook.id);
+    if (fresh) tell(fresh);
   }, look.say('webhooks.rotated'));
   const replay = (form: HTMLFormElement) => {
     const since = new Date(typed(form, 'since')).toISOString();

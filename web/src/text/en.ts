@@ -19,6 +19,7 @@ export const en = {
   'password': 'Password', 'password.show': 'Show', 'password.show_of': 'Show: {name}',
   'password.rule': '10 to 200 characters. A long one that is used nowhere else is good.',
   'secret.copy': 'Copy', 'secret.copied': 'Copied', 'secret.once': 'It is not shown again.',
+  'secret.unseen': '{what}: it was made, and nobody has seen it. Have another one made.',
   'secret.by_hand': 'The browser does not let the page copy; mark it and copy by hand.',
   'invitation.title': 'Welcome', 'invitation.do': 'Make my account and sign in',
   'invitation.name_hint': 'If you were invited, the link knows your name: leave this empty.',
@@ -129,6 +130,7 @@ export const en = {
   'ledger.title': 'Ledger', 'ledger.empty': 'Nothing has moved yet.', 'ledger.what': 'What',
   'ledger.about': 'About',
 
+  'settings.refused': 'The settings of {sku} were not saved. {why}',
   'settings.title': 'Settings', 'settings.on_sale': 'On sale', 'settings.starts': 'Sale starts',
   'settings.ends': 'Sale ends', 'settings.per_customer': 'At most per customer',
   'settings.per_customer_hint': 'Empty: no limit.', 'settings.low': 'Low stock at',
@@ -225,9 +227,8 @@ export const en = {
   'imports.undo_anyway': 'Undo anyway', 'imports.undone': 'Undone',
   'imports.undone_done': 'The import is undone',
   'imports.known': 'Added before', 'imports.known_of': '{name} was added before',
-  'imports.known_about': 'This file was added before, and was not added again.',
+  'imports.known_about': 'This file was added on {at} by {actor}, and not again now.',
   'imports.apply_anew': 'Add it once more',
-  'settings.refused': 'The settings of {sku} were not saved. {why}',
   'imports.undone_since': 'It was applied, and undone since: {at}.',
   'imports.undo_about':
     'Every level moves back by as much as the import moved it. What was sold, returned or ' +

@@ -19,6 +19,7 @@ export const zh: Dictionary = {
   'password': '密码', 'password.show': '显示', 'password.show_of': '显示：{name}',
   'password.rule': '10 到 200 个字符。较长且未在别处使用的密码即可。',
   'secret.copy': '复制', 'secret.copied': '已复制', 'secret.once': '之后不再显示。',
+  'secret.unseen': '{what}：已生成，但无人看到，请重新生成。',
   'secret.by_hand': '浏览器不允许此页面复制，请手动选中并复制。',
   'invitation.title': '欢迎', 'invitation.do': '创建账号并登录',
   'invitation.name_hint': '如果您是受邀加入，链接已包含您的用户名，请留空。',
@@ -117,6 +118,7 @@ export const zh: Dictionary = {
   'ledger.title': '流水账', 'ledger.empty': '还没有变动。', 'ledger.what': '变动',
   'ledger.about': '说明',
 
+  'settings.refused': '{sku} 的设置未保存。{why}',
   'settings.title': '设置', 'settings.on_sale': '在售', 'settings.starts': '开售时间',
   'settings.ends': '停售时间', 'settings.per_customer': '每位客户限购',
   'settings.per_customer_hint': '留空表示不限。', 'settings.low': '低库存阈值',
@@ -207,9 +209,8 @@ export const zh: Dictionary = {
   'imports.undo_anyway': '仍要撤销', 'imports.undone': '已撤销',
   'imports.undone_done': '导入已撤销',
   'imports.known': '之前已到货', 'imports.known_of': '{name} 之前已导入',
-  'imports.known_about': '此文件之前已作为到货导入，本次未重复增加。',
+  'imports.known_about': '此文件已于 {at} 由 {actor} 作为到货导入，本次未重复增加。',
   'imports.apply_anew': '再次增加',
-  'settings.refused': '{sku} 的设置未保存。{why}',
   'imports.undone_since': '此导入已执行，但随后已被撤销：{at}。',
   'imports.undo_about':
     '每个库位按导入的增减量退回；此后的售出、退货和更正均保留。设置恢复原值，但此后被他人修改的除外。',

@@ -18,11 +18,17 @@ export function LevelEditor({ item, location, save, cancel }: {
   const { look } = use_shell();
   const number = useRef<HTMLInputElement>(null);
   const [where, set_where] = useState(location ?? item.levels[0]?.location ?? 'main');
+  const on_hand_at = (place: string) =>
+    item.levels.find((level) => level.location === place)?.on_hand ?? 0;
   // What was shown when the typing began, also when somebody changes it meanwhile.
-  const seen = useMemo(
-    () => item.levels.find((level) => level.location === where)?.on_hand ?? 0, [where]);
+  const seen = useMemo(() => on_hand_at(where), [where]);
   // At once, so that no key that is pressed meanwhile goes to the grid.
-  useLayoutEffect(() => number.current?.select(), [where]);
+  useLayoutEffect(() => number.current?.select(), []);
+  // A number that was typed already is meant for the location that is chosen then.
+  const move_to = (place: string) => {
+    if (number.current?.value === String(seen)) number.current.value = String(on_hand_at(place));
+    set_where(place);
+  };
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -40,12 +46,12 @@ export function LevelEditor({ item, location, save, cancel }: {
   return (
     <form class="editor" onSubmit={submit} onKeyDown={keys}
       aria-label={look.say('edit.title', { sku: item.sku })}>
-      <input ref={number} key={where} name="set_to" inputMode="numeric" required
+      <input ref={number} name="set_to" inputMode="numeric" required
         pattern={on_hand_pattern} title={look.say('edit.digits')} autocomplete="off"
         defaultValue={String(seen)} aria-label={look.say('on_hand')} />
       {!location && item.levels.length > 1 && (
         <select aria-label={look.say('location')} value={where}
-          onChange={(event) => set_where(event.currentTarget.value)}>
+          onChange={(event) => move_to(event.currentTarget.value)}>
           {item.levels.map((level) => <option key={level.location}>{level.location}</option>)}
         </select>
       )}

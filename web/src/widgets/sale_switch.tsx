@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether an item is sold now, and the button that stops it, for which there may be little time.
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Item } from '../api';
 import { sale_phase, type SalePhase } from '../item_settings';
 import { create_settings_saving, type Seen } from '../settings_saving';
-import { fault_text, use_shell } from '../shell';
+import { fault_text, use_presence, use_shell } from '../shell';
 import type { Key } from '../text/en';
 import { SettingsConflict } from './settings_conflict';
 
@@ -21,8 +21,9 @@ export function SaleSwitch({ seen, changed }: { seen: Seen; changed: (now: Seen)
   const shell = use_shell();
   const { look, session } = shell;
   const { item } = seen;
-  const saving = useMemo(() => create_settings_saving(shell, changed), [item.sku]);
-  useEffect(() => saving.leave, [saving]);
+  const is_here = use_presence();
+  const saving = useMemo(() => create_settings_saving(shell, changed, is_here),
+    [item.sku]);
   return (
     <>
       <div class="actions">

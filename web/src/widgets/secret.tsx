@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is told once: a key, a password, what a webhook signs with. Whoever closes this without a
 // copy has to have another one made.
-import { signal } from '@preact/signals';
+import { signal, type Signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { use_shell } from '../shell';
+import { use_presence, use_shell } from '../shell';
 import { Dialog } from './dialog';
+
+// Shows what was made; when its screen is gone by then, says that nobody has seen it.
+export function use_telling<T>(shown: Signal<T | null>, title: (of: T) => string) {
+  const { look, notices } = use_shell();
+  const is_here = use_presence();
+  return (of: T) => {
+    if (is_here()) shown.value = of;
+    else notices.refused(look.say('secret.unseen', { what: title(of) }));
+  };
+}
 
 export function Secret({ title, about, secret, close }: {
   title: string;

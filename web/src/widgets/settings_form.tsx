@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules an item is sold by: to be changed, or to be read by those who may not.
-import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item, Strategy } from '../api';
 import {
   changes_between, local_time, setting_names, setting_text, setting_titles, settings_in,
 } from '../item_settings';
 import { create_settings_saving, type Seen } from '../settings_saving';
-import { fault_text, use_shell } from '../shell';
+import { fault_text, use_presence, use_shell } from '../shell';
 import { Check, Choice, Field, Option } from './field';
 import { use_named_faults } from './named_faults';
 import { SettingsConflict } from './settings_conflict';
@@ -87,8 +87,9 @@ export function SettingsForm({ seen, changed }: { seen: Seen; changed: (now: See
   const shell = use_shell();
   const { look } = shell;
   const form = useRef<HTMLFormElement>(null);
-  const saving = useMemo(() => create_settings_saving(shell, changed), [seen.item.sku]);
-  useEffect(() => saving.leave, [saving]);
+  const is_here = use_presence();
+  const saving = useMemo(() => create_settings_saving(shell, changed, is_here),
+    [seen.item.sku]);
   const is_saving = saving.is_saving.value;
   const id = useId();
   use_following(form, seen);

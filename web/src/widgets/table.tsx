@@ -22,13 +22,13 @@ export function Table<T>({ caption, columns, rows, id }: {
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {columns.map((c) => <th key={c.title} scope="col" class={kind(c)}>{c.title}</th>)}
+            {columns.map((c, at) => <th key={at} scope="col" class={kind(c)}>{c.title}</th>)}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
             <tr key={id(row)}>
-              {columns.map((c) => <td key={c.title} class={kind(c)}>{c.cell(row)}</td>)}
+              {columns.map((c, at) => <td key={at} class={kind(c)}>{c.cell(row)}</td>)}
             </tr>
           ))}
         </tbody>
