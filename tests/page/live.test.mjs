@@ -304,6 +304,8 @@ describe('live', { concurrency: false }, () => {
     await ended;
     const { id } = await desk.shop.hold(sku, 9);
     await desk.shop.confirm(id);
+    const told = `/v1/events?sku=${sku}&type=reservation.confirmed`; // it is behind `now` then
+    await eventually('an event', async () => (await desk.shop.send('GET', told)).data.length === 1);
     await turn(false);
     await eventually('what was sold meanwhile', async () =>
       await tile(page, 'Remaining') === '41' && await tile(page, 'Sold since opened') === '9');
