@@ -179,6 +179,60 @@ describe('item', { concurrency: false }, () => {
     await eventually('a sale again', async () => (await desk.shop.level(sku)).on_sale);
   });
 
+  desk_test('two clicks in a row pause a sale, and do not take that back', async (desk) => {
+    const sku = await desk.shop.item(10);
+    const page = await desk.go(`stock/${sku}`);
+    const changes = [];
+    page.on('request', (asked) => { if (asked.method() === 'PUT') changes.push(asked.url()); });
+    await page.getByRole('button', { name: 'Pause the sale' }).click();
+    const resume = page.getByRole('button', { name: 'Resume the sale' });
+    await said(page, `Settings of ${sku} saved`);
+    const { x, y } = await resume.boundingBox();
+    await page.mouse.move(x + 5, y + 5);
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await page.reload();
+    await wait_for(page.getByRole('button', { name: 'Resume the sale' }));
+    assert.equal(changes.length, 1);
+  });
+
+  desk_test('a movement made while the ledger is being asked for is in it', async (desk) => {
+    const sku = await desk.shop.item(10);
+    const answering = resolvers();
+    let held = null;
+    const where = `**/v1/stock/${sku}/movements?*`;
+    await desk.page.route(where, async (route) => {
+      if (held) return route.continue();
+      held = route.fetch();
+      const response = await held;
+      await answering.promise;
+      return route.fulfill({ response });
+    });
+    const page = await desk.go(`stock/${sku}`);
+    await eventually('an answer that is under way', () => held);
+    await held;
+    await desk.shop.adjust(sku, { delta: 7, reason: 'found', note: 'behind the shelf' });
+    await wait_for(on_hand_button(page, sku, 17));
+    answering.resolve();
+    await wait_for(line_of(page, 'behind the shelf'));
+    await page.unroute(where);
+  });
+
+  desk_test('what browsers take for a step in an address is not asked for', async (desk) => {
+    await desk.shop.import_csv('sku,quantity\n..,5\n');
+    const page = desk.page;
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await desk.go('stock?q=..');
+    await page.getByRole('button', { name: 'On hand 5, edit' }).click();
+    await page.getByRole('textbox', { name: 'On hand' }).fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await said(page, /A browser cannot ask for what is called/);
+    await desk.go('stock/..');
+    await wait_for(page.getByRole('alert').getByText('A browser cannot ask for').first());
+    assert.deepEqual(asked.filter((path) => path === '/v1/adjustments' || path === '/v1/'), []);
+  });
+
   desk_test('an item that is none is said to be none', async (desk) => {
     desk.provoke(404);
     const page = await desk.go('stock/NO-SUCH-ITEM');
@@ -191,6 +245,12 @@ describe('item', { concurrency: false }, () => {
     assert.equal(await dialog(page).count(), 0);
   });
 });
+
+function resolvers() {
+  const made = {};
+  made.promise = new Promise((resolve) => { made.resolve = resolve; });
+  return made;
+}
 
 const on_hand_button = (page, sku, n) =>
   page.getByRole('button', { name: `On hand ${n} of ${sku} at main, edit` });

@@ -46,7 +46,7 @@ describe('office', { concurrency: false }, () => {
 
     await page.getByRole('link', { name: 'Warehouse' }).click();
     await page.getByRole('button', { name: 'Send a test' }).click();
-    await said(page, 'Test is sent');
+    await said(page, 'Warehouse: Test is sent');
     await eventually('a call of the receiver', () => receiver.calls.length > 0);
     await reloaded(page, line_of(section(page, 'Deliveries'), 'Delivered'));
 
@@ -64,7 +64,7 @@ describe('office', { concurrency: false }, () => {
 
     await page.getByRole('button', { name: 'Delete' }).click();
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
-    await said(page, 'Webhook deleted');
+    await said(page, 'Warehouse: Webhook deleted');
     await wait_for(page.getByText('No webhook is registered.'));
   });
 

@@ -43,6 +43,19 @@ describe('reservations', { concurrency: false }, () => {
     await wait_for(line_of(page, `2 × ${sku}`));
   });
 
+  desk_test('units of items written from right to left stay in their order', async (desk) => {
+    const lines = [];
+    for (const sku of ['כובע', 'צעיף'])
+      lines.push({ sku: await desk.shop.item(9, { sku }), quantity: lines.length + 2 });
+    const reference = unique('order');
+    await desk.shop.send('POST', '/v1/reservations', { lines, reference });
+    const page = await desk.go(`reservations?reference=${reference}`);
+    const names = line_of(page, reference).locator('bdi');
+    await wait_for(names.nth(1));
+    const [first, second] = [await names.nth(0).boundingBox(), await names.nth(1).boundingBox()];
+    assert.ok(first.x < second.x, `${first.x} is left of ${second.x}`);
+  });
+
   desk_test('a hold is extended from now on, with the reason in the trail', async (desk) => {
     const sku = await desk.shop.item(5);
     const hold = await desk.shop.hold(sku, 1, { ttl_seconds: 600 });
@@ -51,7 +64,7 @@ describe('reservations', { concurrency: false }, () => {
     await dialog(page, 'Extend').getByLabel('Minutes').fill('45');
     await dialog(page, 'Extend').getByLabel('Reason').fill('the bank is slow');
     await dialog(page, 'Extend').getByRole('button', { name: 'Extend' }).click();
-    await said(page, 'Extended');
+    await said(page, `Extended: ${hold.id}`);
 
     const now = await desk.shop.reservation(hold.id);
     const minutes = (Date.parse(now.expires_at) - Date.now()) / 60_000;
@@ -71,7 +84,7 @@ describe('reservations', { concurrency: false }, () => {
     assert.equal(await ask.getByLabel('Reason').evaluate((box) => box.validity.valueMissing), true);
     await ask.getByLabel('Reason').fill('the customer rang');
     await ask.getByRole('button', { name: 'Release' }).click();
-    await said(page, 'Released');
+    await said(page, `Released: ${hold.reference}`);
     await wait_for(page.getByRole('button', { name: 'Release' }), 'detached');
 
     assert.equal((await desk.shop.level(sku)).available, 5);

@@ -141,6 +141,12 @@ describe('people', { concurrency: false }, () => {
     await desk.go(`reservations/${hold.id}`);
     await wait_for(page.getByText(hold.id));
     assert.equal(await page.getByRole('button', { name: 'Release' }).count(), 0);
+    desk.provoke(403);
+    for (const [place, title] of [['webhooks', 'Webhooks'], ['keys', 'Keys'], ['staff', 'Staff']]) {
+      await desk.go(place);
+      await wait_for(page.getByRole('heading', { name: title, level: 1 }));
+      assert.equal(await page.getByRole('button', { name: /^New / }).count(), 0);
+    }
   }, { as: 'viewer' });
 
   desk_test('who is locked out is out at once, and comes back when unlocked', async (desk) => {

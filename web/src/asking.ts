@@ -32,6 +32,14 @@ export class Unsettled extends Error {
   }
 }
 
+// Browsers take "." and ".." in an address, however they are written, for steps in it (WHATWG URL,
+// section 4.4): what has such a name would be asked for as something else.
+export class Unaddressable extends Error {}
+
+function is_step(part: string): boolean {
+  return part === '.' || part === '..';
+}
+
 export function is_refused_with(fault: unknown, code: string): boolean {
   return fault instanceof Refusal && fault.problem.code === code;
 }
@@ -174,6 +182,7 @@ export function create_asker(session: Session) {
   const keys = create_key_ring();
 
   async function ask(path: string, asked: Asked = {}): Promise<Response> {
+    if (path.split(/[/?]/).some(is_step)) throw new Unaddressable(path);
     let answer: Response;
     try {
       answer = await fetch(path, request_of(asked, session));

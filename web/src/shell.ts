@@ -4,7 +4,7 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { Api } from './api';
-import { Outage, Refusal, Unsettled } from './asking';
+import { Outage, Refusal, Unaddressable, Unsettled } from './asking';
 import type { Enterings } from './count_entering';
 import type { Look } from './look';
 import type { Notices } from './notices';
@@ -51,6 +51,7 @@ export function fault_text(look: Look, fault: unknown): string {
   if (fault instanceof Unsettled)
     return look.say(fault.may_repeat ? 'fault.unsettled' : 'fault.unsettled_look');
   if (fault instanceof Outage) return look.say('fault.outage');
+  if (fault instanceof Unaddressable) return look.say('fault.unaddressable');
   if (!(fault instanceof Refusal)) return look.say('fault.unexpected', { what: String(fault) });
   const { code, detail, errors, on_hand, request_id, retry_after } = fault.problem;
   const known = refusal_text(look, code, detail);

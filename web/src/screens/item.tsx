@@ -54,6 +54,7 @@ function Levels({ item, show, changed }: {
   const edited = useMemo(() => signal<string | null>(null), [item.sku]);
   const editing = useMemo(() => create_editing(shell, (_, change) => show(change)), [item.sku]);
   const refused = editing.refused.value.get(item.sku);
+  const is_saving = editing.saving.value.has(item.sku);
   const save = async (...what: Parameters<typeof editing.save>) => {
     await editing.save(...what);
     changed();
@@ -64,7 +65,7 @@ function Levels({ item, show, changed }: {
       {refused && (
         <div class="failed">
           <p>{refused_text(look, refused)}</p>
-          {may_go_on(refused) && (
+          {!is_saving && may_go_on(refused) && (
             <GoOn refused={refused} item={item} editing={editing} done={changed} />
           )}
         </div>
@@ -83,7 +84,7 @@ function Levels({ item, show, changed }: {
                     void save(item, command);
                   }} />
               ) : <LevelNumber item={item} level={level}
-                edit={() => { edited.value = level.location; }} />,
+                edit={() => { if (!is_saving) edited.value = level.location; }} />,
             },
             { title: look.say('reserved'), is_number: true, cell: (l) => look.number(l.reserved) },
             {

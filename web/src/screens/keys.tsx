@@ -59,7 +59,7 @@ function Keys({ keys, revoke }: { keys: readonly ApiKey[]; revoke: (key: ApiKey)
 }
 
 export function KeysScreen() {
-  const { api, look, notices } = use_shell();
+  const { api, look, notices, session } = use_shell();
   const list = use_list<ApiKey>((cursor, stop) => api.keys({ cursor, limit: page_rows }, stop), []);
   const is_making = useMemo(() => signal(false), []);
   const fresh = useMemo(() => signal<ApiKey | null>(null), []);
@@ -94,9 +94,11 @@ export function KeysScreen() {
     <>
       <header class="bar">
         <h1>{look.say('keys.title')}</h1>
-        <button type="button" class="main" onClick={() => { is_making.value = true; }}>
-          {look.say('keys.new')}
-        </button>
+        {session.may('keys') && (
+          <button type="button" class="main" onClick={() => { is_making.value = true; }}>
+            {look.say('keys.new')}
+          </button>
+        )}
       </header>
       <p>{look.say('keys.about')}</p>
       <ListShown list={list} empty={look.say('keys.empty')}>

@@ -34,8 +34,9 @@ export function ReservationsScreen() {
     (cursor, stop) => api.reservations(
       { state, sku, customer, reference, cursor, limit: page_rows }, stop),
     [state, sku, customer, reference]);
-  const units = (r: Reservation) =>
-    (r.lines ?? []).map((line) => `${look.number(line.quantity)} × ${line.sku}`).join(', ');
+  const units = (r: Reservation) => (r.lines ?? []).map((line, at) => (
+    <>{at > 0 && ', '}{look.number(line.quantity)} × <bdi>{line.sku}</bdi></>
+  ));
   return (
     <>
       <h1>{look.say('reservations.title')}</h1>
@@ -84,6 +85,7 @@ function Actions({ loaded, reservation }: {
   const refused = useMemo(() => signal<string | null>(null), []);
   // What was sent and has no answer, reason and all, to be sent again.
   const again = useMemo(() => signal<(() => void) | null>(null), []);
+  const what = reservation.reference ?? reservation.id; // one may have left by then
   const is_open = reservation.state === 'held' || reservation.state === 'pending';
 
   const attempt = async (
@@ -99,17 +101,18 @@ function Actions({ loaded, reservation }: {
       loaded.value.value = reservation;
       refused.value = fault_text(look, fault);
       if (fault instanceof Unsettled) again.value = () => void attempt(shown, send, done);
-      notices.refused(refused.value);
+      notices.refused(look.say('reservations.refused', { what, why: refused.value }));
       loaded.reload();
     }
   };
   const release = (_: HTMLFormElement, reason: string) =>
     void attempt({ state: 'released', released_at: new Date().toISOString() },
-      () => api.release(reservation.id, reason), look.say('reservations.released'));
+      () => api.release(reservation.id, reason), look.say('reservations.released', { what }));
   const extend = (form: HTMLFormElement, reason: string) => {
     const seconds = Number(typed(form, 'minutes')) * 60;
     void attempt({ expires_at: new Date(Date.now() + seconds * 1000).toISOString() },
-      () => api.extend(reservation.id, seconds, reason), look.say('reservations.extended'));
+      () => api.extend(reservation.id, seconds, reason),
+      look.say('reservations.extended', { what }));
   };
   const close = () => { asking.value = null; };
   return (

@@ -164,7 +164,7 @@ function AskFor({ act, whom, acts, close }: {
 }
 
 export function StaffScreen() {
-  const { api, look } = use_shell();
+  const { api, look, session } = use_shell();
   const list = use_list<StaffAccount>(
     (cursor, stop) => api.staff({ cursor, limit: page_rows }, stop), []);
   const is_making = useMemo(() => signal(false), []);
@@ -187,9 +187,11 @@ export function StaffScreen() {
     <>
       <header class="bar">
         <h1>{look.say('staff.title')}</h1>
-        <button type="button" class="main" onClick={() => { is_making.value = true; }}>
-          {look.say('staff.new')}
-        </button>
+        {session.may('staff') && (
+          <button type="button" class="main" onClick={() => { is_making.value = true; }}>
+            {look.say('staff.new')}
+          </button>
+        )}
       </header>
       <ListShown list={list} empty={look.say('staff.empty')}>
         {(rows) => (

@@ -94,7 +94,8 @@ function Row({ item, index, is_current, is_edited, editing, choose, edit, leave 
   const kinds = ['row', is_current && 'current', refused && 'refused', is_saving && 'saving'];
   return (
     <div role="row" id={`row-${index}`} aria-rowindex={index + 2} aria-selected={is_current}
-      class={kinds.filter(Boolean).join(' ')} onClick={choose} onDblClick={edit}>
+      class={kinds.filter(Boolean).join(' ')} onClick={choose}
+      onDblClick={(event) => { if (!(event.target as Element).closest('button')) edit(); }}>
       <div role="gridcell">
         <a href={address_of(['stock', item.sku])} tabIndex={-1}>{item.sku}</a>
       </div>
@@ -148,7 +149,8 @@ function Grid({ list, editing, focus_search, show_help, grid }: {
     if (grid.current) bring_into_view(grid.current, current.value, row_height_px);
   };
   const edit = (index: number) => {
-    if (!session.may('stock')) return;
+    const { sku } = rows[index] ?? {};
+    if (!session.may('stock') || !sku || editing.saving.value.has(sku)) return;
     current.value = index;
     edited.value = index;
   };

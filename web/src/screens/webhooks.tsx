@@ -51,7 +51,7 @@ function NewWebhook({ close, made }: { close: () => void; made: (webhook: Webhoo
 }
 
 export function WebhooksScreen() {
-  const { api, look } = use_shell();
+  const { api, look, session } = use_shell();
   const loaded = use_loaded((stop) => api.webhooks(stop), []);
   const is_making = useMemo(() => signal(false), []);
   const secret = useMemo(() => signal<string | null>(null), []);
@@ -70,9 +70,11 @@ export function WebhooksScreen() {
     <>
       <header class="bar">
         <h1>{look.say('webhooks.title')}</h1>
-        <button type="button" class="main" onClick={() => { is_making.value = true; }}>
-          {look.say('webhooks.new')}
-        </button>
+        {session.may('settings') && (
+          <button type="button" class="main" onClick={() => { is_making.value = true; }}>
+            {look.say('webhooks.new')}
+          </button>
+        )}
       </header>
       <Shown loaded={loaded}>
         {({ data }) => data.length === 0 ? <Nothing>{look.say('webhooks.empty')}</Nothing> : (
@@ -115,12 +117,14 @@ function Controls({ loaded, webhook, delivered }: {
   const secret = useMemo(() => signal<string | null>(null), []);
   const tell = use_telling(secret, () => look.say('webhooks.secret'));
   const close = () => { asking.value = null; };
+  const about = (says: string) => // one may have left by then
+    look.say('webhooks.about', { what: webhook.description ?? webhook.url, says });
   const attempt = async (act: () => Promise<void>, done: string) => {
     try {
       await act();
-      notices.done(done);
+      notices.done(about(done));
     } catch (fault) {
-      notices.refused(fault_text(look, fault));
+      notices.refused(about(fault_text(look, fault)));
     }
   };
   // Shown at once, and taken back when it is refused.

@@ -159,7 +159,8 @@ export const en = {
   'reservations.release': 'Release', 'reservations.extend': 'Extend',
   'reservations.release_ask': 'Give these units back?',
   'reservations.minutes': 'Minutes', 'reservations.minutes_hint': 'Counted from now.',
-  'reservations.released': 'Released', 'reservations.extended': 'Extended',
+  'reservations.released': 'Released: {what}', 'reservations.extended': 'Extended: {what}',
+  'reservations.refused': '{what}: {why}',
 
   'live.title': 'Live sale', 'live.watch': 'Watch live',
   'live.hint': 'One item to watch; empty shows the fastest.',
@@ -321,7 +322,7 @@ export const en = {
   'webhooks.create': 'Register', 'webhooks.secret': 'Signing secret',
   'webhooks.pause': 'Pause',
   'webhooks.activate': 'Activate', 'webhooks.test': 'Send a test',
-  'webhooks.tested': 'Test is sent',
+  'webhooks.tested': 'Test is sent', 'webhooks.about': '{what}: {says}',
   'webhooks.rotate': 'New secret', 'webhooks.rotated': 'There is a new secret',
   'webhooks.rotate_ask': 'Make a new secret? The former one signs for another day.',
   'webhooks.replay': 'Replay', 'webhooks.replayed': 'Events are sent again',
@@ -378,7 +379,10 @@ export const en = {
     'done once.',
   'fault.unsettled_look':
     'The service did not answer, so we do not know whether this was done. Look whether it is ' +
-    'there before you send it again.', 'fault.unexpected': 'Something failed: {what}',
+    'there before you send it again.',
+  'fault.unexpected': 'Something failed: {what}',
+  'fault.unaddressable':
+    'A browser cannot ask for what is called “.” or “..”. Use the command line or the API.',
   'fault.on_hand': 'On hand now: {n}.', 'fault.request': '(request {id})',
   'fault.wait': 'Try again in {time}.',
   'code.malformed-json': 'The service could not read this.',

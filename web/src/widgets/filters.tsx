@@ -2,7 +2,7 @@
 // A form of filters that lives in the address: what is typed there is asked for, and stays when the
 // page is loaded anew.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { use_shell } from '../shell';
 
 export function Filters({ children }: { children: ComponentChildren }) {
@@ -10,8 +10,8 @@ export function Filters({ children }: { children: ComponentChildren }) {
   const element = useRef<HTMLFormElement>(null);
   const { query } = router.place.value;
   // The fields follow the address, also when a link or the back button changed it; they are not
-  // made anew for that, so the focus stays where it is.
-  useEffect(() => {
+  // made anew for that, so the focus stays where it is. At once, so that nothing typed is lost.
+  useLayoutEffect(() => {
     for (const field of element.current?.elements ?? [])
       if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
         field.value = query[field.name] ?? '';

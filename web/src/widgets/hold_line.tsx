@@ -12,7 +12,7 @@ export function HoldLine({ hold }: { hold: Hold }) {
         {look.number(hold.quantity)}
       </a>{' '}
       {look.say('why.until', { at: look.time(hold.expires_at) })}
-      {hold.reference && `, ${hold.reference}`}{hold.customer && `, ${hold.customer}`}
+      {[hold.reference, hold.customer].map((text) => text && <>, <bdi>{text}</bdi></>)}
     </li>
   );
 }

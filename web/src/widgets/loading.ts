@@ -79,6 +79,7 @@ function create_list<T>(
   let cursor: string | null = null;
   let asking: AbortController | null = null;
   let stopping = new AbortController();
+  let behind: ((row: T) => string) | null = null; // what is new since the asking began
 
   async function fetch_rows(mine: AbortController) {
     for (let tried = 0; tried < empty_pages_max; ++tried) {
@@ -103,6 +104,9 @@ function create_list<T>(
         if (mine.signal.aborted) return;
         asking = null;
         status.value = 'ready';
+        const id = behind;
+        behind = null;
+        if (id) void catch_up(id);
       },
       (why: unknown) => {
         if (mine.signal.aborted) return;
@@ -117,6 +121,10 @@ function create_list<T>(
 
   // A fault here is not said: what is shown was true, and the next change tries again.
   async function catch_up(id: (row: T) => string) {
+    if (asking) {
+      behind = id;
+      return;
+    }
     const mine = stopping.signal;
     const page = await load(null, mine).catch(() => null);
     if (mine.aborted || !page) return;
@@ -138,6 +146,7 @@ function create_list<T>(
     asking = null;
     stopping.abort();
     stopping = new AbortController();
+    behind = null;
   }
 
   return {

@@ -35,8 +35,10 @@ export function SaleSwitch({ seen, changed }: { seen: Seen; changed: (now: Seen)
         {session.may('settings') && (
           <button type="button" class={item.on_sale ? 'grave' : 'main'}
             aria-disabled={saving.is_saving.value}
-            onClick={() => {
-              if (!saving.is_saving.value) void saving.save(seen, { on_sale: !item.on_sale });
+            onClick={({ detail: clicks }) => {
+              // The second of two clicks would undo what the first has done.
+              if (clicks > 1 || saving.is_saving.value) return;
+              void saving.save(seen, { on_sale: !item.on_sale });
             }}>
             {look.say(item.on_sale ? 'sale.pause' : 'sale.resume')}
           </button>
