@@ -51,7 +51,7 @@ struct config {
     std::string redis_stream = "holdfast:events";
     int redis_stream_max = 1'000'000;
     std::string redis_prefix = "holdfast";
-    int redis_connections = 2;
+    int redis_connections = 1;
     int redis_timeout_ms = 200;
     int redis_repair_max = 1000;
 

@@ -31,7 +31,7 @@ struct gate_options {
     redis::timeouts limits{.connect = std::chrono::milliseconds(200),
                            .answer = std::chrono::milliseconds(200)};
     std::string prefix = "holdfast";
-    std::size_t connections = 2;
+    std::size_t connections = 1;
     std::size_t batch_max = 256; // requests asked in one go
     std::size_t queue_length_max = 4096;
     std::chrono::milliseconds queue_wait_max{2000};
