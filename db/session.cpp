@@ -23,8 +23,9 @@ namespace holdfast::db {
 namespace {
 
 // What finds two requests with one idempotency key. One that was queued has its id as well, so two
-// who carry it out may meet there first.
-constexpr std::array<std::string_view, 2> keys_of_requests{"reservation_key", "reservation_pkey"};
+// who carry it out may meet there first, or at its lines, which are written in the same statement.
+constexpr std::array<std::string_view, 3> keys_of_requests{"reservation_key", "reservation_pkey",
+                                                           "reservation_line_pkey"};
 
 // The column that is left empty, against its NOT NULL, where a level is not as it was seen.
 constexpr std::string_view level_table = "stock_level";

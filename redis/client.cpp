@@ -35,7 +35,7 @@ std::optional<node> place_in(std::string_view text, node const& asked)
 
 reply lost(std::string_view why)
 {
-    return {failure{"LOST " + std::string(why)}};
+    return reply(failure{"LOST " + std::string(why)});
 }
 
 } // namespace

@@ -24,17 +24,17 @@ timeval to_timeval(std::chrono::milliseconds time)
 reply to_reply(redisReply const& raw)
 {
     switch (raw.type) {
-    case REDIS_REPLY_INTEGER: return {std::int64_t{raw.integer}};
+    case REDIS_REPLY_INTEGER: return reply(std::int64_t{raw.integer});
     case REDIS_REPLY_STRING:
-    case REDIS_REPLY_STATUS: return {std::string(raw.str, static_cast<std::size_t>(raw.len))};
+    case REDIS_REPLY_STATUS: return reply(std::string(raw.str, static_cast<std::size_t>(raw.len)));
     case REDIS_REPLY_ERROR:
-        return {failure{std::string(raw.str, static_cast<std::size_t>(raw.len))}};
+        return reply(failure{std::string(raw.str, static_cast<std::size_t>(raw.len))});
     case REDIS_REPLY_ARRAY: {
         reply::list parts;
         parts.reserve(raw.elements);
         for (std::size_t i = 0; i < raw.elements; ++i)
             parts.push_back(to_reply(*raw.element[i]));
-        return {std::move(parts)};
+        return reply(std::move(parts));
     }
     default: return {};
     }

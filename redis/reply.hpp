@@ -27,10 +27,10 @@ public:
     using list = std::vector<reply>;
 
     reply() = default; // nil
-    reply(std::int64_t number) : value_(number) {}
-    reply(std::string text) : value_(std::move(text)) {}
-    reply(failure why) : value_(std::move(why)) {}
-    reply(list parts) : value_(std::move(parts)) {}
+    explicit reply(std::int64_t number) : value_(number) {}
+    explicit reply(std::string text) : value_(std::move(text)) {}
+    explicit reply(failure why) : value_(std::move(why)) {}
+    explicit reply(list parts) : value_(std::move(parts)) {}
 
     [[nodiscard]] bool is_nil() const noexcept
     {

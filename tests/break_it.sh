@@ -74,6 +74,10 @@ guard 'a level that is counted again makes an entry out of date' db/counts.sql \
     'm.version > e.version AND m.kind' 'm.version < 0 AND m.kind' \
     'model_tests - what is sold while a shelf is counted is neither lost nor counted twice'
 
+guard 'two who carry out one promise meet at its lines' db/session.cpp \
+    'reservation_line_pkey' 'reservation_line_sku_fk' \
+    'lane_tests - what two processes carry out at once*'
+
 guard 'undoing leaves alone what was counted since' service/undoing.cpp \
     '    db::imports::supersede(tx, cmd.id);' '    (void)db::imports::supersede;' \
     'office_tests - a level that was counted or set to a number since is right*'

@@ -6,11 +6,17 @@
 -- ARGV  1 epoch, 2 the SKU, 3 whether requests may be queued (1 or 0)
 -- Returns 1, 0 when a later epoch is there, or -1 when the queue has requests of an earlier epoch
 -- in it, which come first: then nothing happens.
-local known = redis.call('HGET', KEYS[1], 'epoch')
-if known and tonumber(known) > tonumber(ARGV[1]) then
+
+-- What is of another kind was not written by us, and goes.
+local function number(...)
+    local found = redis.pcall(...)
+    return type(found) ~= 'table' and tonumber(found) or 0
+end
+
+if number('HGET', KEYS[1], 'epoch') > tonumber(ARGV[1]) then
     return 0
 end
-if redis.call('XLEN', KEYS[5]) > 0 then
+if number('XLEN', KEYS[5]) > 0 then
     return -1
 end
 redis.call('DEL', unpack(KEYS))

@@ -135,9 +135,9 @@ redis::request look(bucket const& at, std::size_t pending_max)
 }
 
 std::optional<sight> read_sight(redis::reply const& got)
-{
+try {
     auto const& parts = got.parts();
-    if (parts.empty())
+    if (parts.size() != 8) // a list ends where the script had nothing
         return std::nullopt;
     sight seen{.epoch = parts.at(0).number(), .now = redis_time(parts.at(1).number())};
     seen.is_same_server = parts.at(2).text() == parts.at(3).text();
@@ -148,6 +148,8 @@ std::optional<sight> read_sight(redis::reply const& got)
         seen.pending.push_back(read_pending(pending[i].text(), pending[i + 1].text()));
     seen.queue_length = parts.at(7).number();
     return seen;
+} catch (redis::error const&) {
+    return std::nullopt;
 }
 
 redis::request load(bucket const& into, std::int64_t epoch, std::string const& sku, bool is_async)

@@ -97,7 +97,7 @@ struct sight {
 
 [[nodiscard]] redis::request look(bucket const&, std::size_t pending_max);
 
-// Nothing when the SKU is not loaded. Throws redis::error.
+// Nothing when the SKU is not loaded, or what is there was not written by us.
 [[nodiscard]] std::optional<sight> read_sight(redis::reply const&);
 
 [[nodiscard]] redis::request load(bucket const&, std::int64_t epoch, std::string const& sku,

@@ -152,7 +152,8 @@ bool reconciler::is_worked_off(store::row const& row)
     for (int i = 0; i < row.queues; ++i)
         requests.push_back(queue_length(fast_path::bucket_of(options_.prefix, row.sku, i)));
     return std::ranges::all_of(redis_.run(requests), [](redis::reply const& length) {
-        return length.why() == nullptr && length.number() == 0;
+        auto const* why = length.why();
+        return why == nullptr ? length.number() == 0 : why->kind() == "WRONGTYPE"; // no queue
     });
 }
 
@@ -280,7 +281,7 @@ std::vector<reconciler::seen> reconciler::look(std::vector<closing>& closings)
             }
             auto sight = read_sight(reply);
             if (!sight || sight->epoch != each.item.epoch)
-                fault = "Redis has lost the item, or has it from another time";
+                fault = "Redis has lost the item, has it from another time, or cannot be read";
             else if (!sight->is_same_server)
                 fault = "Redis was restarted, or a replica has taken over";
             else

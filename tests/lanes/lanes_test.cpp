@@ -18,6 +18,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
@@ -371,6 +372,33 @@ TEST_CASE("a batch whose commit was never answered is looked up, not done twice"
         CHECK(bench.row(at).reserved == 31);
     }
     CHECK(gate.cuts() == 2);
+    CHECK(bench.audit_findings() == "");
+}
+
+// As the queue's committer does and a person who asks for it, the second a little later each time.
+TEST_CASE("what two processes carry out at once under one id is done once, and both are told")
+{
+    constexpr int rounds = 600;
+    migrated_database const place;
+    workbench bench(place);
+    workbench other(place);
+    auto const at = bench.item(rounds);
+    for (int round = 0; round < rounds; ++round) {
+        auto wish = wish_for(at, 1);
+        wish.id = uuid::make_v7();
+        auto const told = run_together(2, [&](std::size_t n) {
+            auto& mine = n == 0 ? bench : other;
+            auto const begin = std::chrono::steady_clock::now() + n * (round % 200) * 10us;
+            while (std::chrono::steady_clock::now() < begin)
+                std::this_thread::yield();
+            auto const* const one = &wish;
+            auto answer =
+                mine.reservations.reserve(mine.link, std::span(&one, 1), company::many).front();
+            return word_of(answer ? *answer : mine.reservations.reserve(mine.link, wish));
+        });
+        REQUIRE(told == std::vector<std::string>{"ok", "ok"});
+    }
+    CHECK(bench.row(at).reserved == rounds);
     CHECK(bench.audit_findings() == "");
 }
 

@@ -137,7 +137,7 @@ TEST_CASE("Redis accepts nothing of a customer who is blocked")
 {
     fast_stage shop_floor;
     auto& front = shop_floor.front;
-    auto const sku = front.item(5);
+    auto const sku = front.item(100'000);
     make_async(front, sku);
     auto mine = one_of(sku);
     mine["customer"] = "c-1";

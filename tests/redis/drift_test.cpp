@@ -121,6 +121,38 @@ TEST_CASE("what somebody writes into Redis is put right, written down and told o
     CHECK(second.at("next_cursor").is_null());
 }
 
+TEST_CASE("what cannot be read of one item is loaded anew, and no other item notices")
+{
+    fast_stage floor;
+    auto const sku = floor.item(20);
+    auto const other = floor.item(30);
+    auto const epoch = floor.fast_path(other).at("epoch");
+    auto const keys = fast_path::bucket_of("holdfast", sku, 0);
+    std::vector<std::vector<redis::command>> const vandals{
+        {{"HSET", keys.state, "a:main", "many"}},
+        {{"HSET", keys.state, "a:main", "nan"}},
+        {{"HSET", keys.state, "h:main", "1e3"}},
+        {{"HSET", keys.state, "until", ""}},
+        {{"HSET", keys.state, "epoch", "first"}},
+        {{"HDEL", keys.state, "server"}},
+        {{"HSET", keys.pending, "nobody", "taken"}},
+        {{"HSET", keys.pending, "01890a5d-ac96-774b-bcce-b302099a8057", "taken 1 1 x"}},
+        {{"DEL", keys.state}, {"SET", keys.state, "x"}},
+        {{"DEL", keys.pending}, {"SET", keys.pending, "x"}},
+        {{"DEL", keys.noted}, {"SET", keys.noted, "x"}},
+        {{"SET", keys.queue, "x"}},
+    };
+    for (auto const& commands : vandals) {
+        CAPTURE(commands.back().back());
+        for (auto const& each : commands)
+            REQUIRE(floor.server.ask(each).why() == nullptr);
+        CHECK(outcome(floor.front.reserve({{other, 1}})) == "201");
+        REQUIRE(eventually(soon, [&] { return state_of(floor, sku) == "live"; }));
+    }
+    CHECK(floor.fast_path(other).at("epoch") == epoch);
+    CHECK(floor.reconcile().at("differences").empty());
+}
+
 TEST_CASE("more than may be put right is left to PostgreSQL until somebody asks")
 {
     fast_stage floor;
